@@ -1,0 +1,1 @@
+"""Shared, typed, versioned artifacts with one write path and one ordered log."""

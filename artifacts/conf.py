@@ -1,0 +1,88 @@
+"""Everything a host may set, as `ARTIFACTR = {…}` in its Django settings, with types and defaults.
+
+Read live, so `override_settings` works: `conf.settings().RECEIPT_DAYS`, `conf.limits()`,
+`conf.function("AUTHORIZE")`. What is wrong with the values is told by `artifacts.checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from django.conf import settings as django_settings
+from django.utils.module_loading import import_string
+
+from .core.errors import ConfigurationError
+from .core.limits import DEFAULT_LIMITS, Limits
+
+NAME = "ARTIFACTR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One field per setting; the string below a field is its line in the documentation."""
+
+    # Who the caller is and what they may do.
+    RESOLVE_ACTOR: str | None = None
+    """Function `(request or scope) -> Principal | None` in place of sessions and API keys."""
+    ACTOR_FOR_USER: str = "artifacts.surfaces.authentication.actor_for_user"
+    """Function `(user) -> UserActor`: how a signed-in user stands in the log."""
+    AUTHORIZE: str | None = None
+    """Function `(actor, workspace, action, target) -> bool`, asked after roles; it can only refuse."""
+    HIDDEN: str | None = None
+    """Function `(actor, workspace) -> Hidden`: threads and artifacts that this actor never sees."""
+
+    # What may be written, and how much.
+    KINDS: tuple[str, ...] | list[str] | None = None
+    """Kinds that may be created where the workspace names none itself; None allows all."""
+    LIMITS: Mapping[str, int] = field(default_factory=dict)
+    """Limits that differ from their defaults, by the names of `artifacts.core.limits.Limits`."""
+
+    # The log and what is kept beside it.
+    RECEIPT_DAYS: int = 7
+    """Days for which a repeated command id still gets its first result."""
+    FOLLOW_POLL_SECONDS: float = 2.0
+    """How often a follower looks at the log itself, should a wake-up have been lost."""
+    LEASE_TTL_SECONDS: int = 30
+    """How long a claim lasts unless renewed; its holder renews it at a third of that."""
+
+    # Agents.
+    AGENTS: Mapping[str, str] = field(default_factory=dict)
+    """Agents by name, each a dotted path; `default` answers where a thread names none."""
+    MODEL: str | None = None
+    """Name of the model agents use, such as `anthropic:…`; None leaves it to the agent."""
+    EXECUTOR: Literal["threads", "celery"] = "threads"
+    """Where tasks run: on threads of this process, or on Celery workers."""
+
+
+NAMES = tuple(each.name for each in fields(Settings))
+# Settings that hold the dotted path of a function.
+FUNCTIONS = ("RESOLVE_ACTOR", "ACTOR_FOR_USER", "AUTHORIZE", "HIDDEN")
+
+
+def given() -> Mapping[str, Any]:
+    """What the host wrote, unchecked."""
+    found: Mapping[str, Any] = getattr(django_settings, NAME, {})
+    return found
+
+
+def settings() -> Settings:
+    """The settings as they are at this moment."""
+    try:
+        return Settings(**given())
+    except TypeError:
+        unknown = sorted(set(given()) - set(NAMES))
+        raise ConfigurationError(f"{NAME} has unknown settings: {', '.join(unknown)}") from None
+
+
+def limits() -> Limits:
+    """Core's limits with the host's changes."""
+    changed = given().get("LIMITS")
+    return replace(DEFAULT_LIMITS, **changed) if changed else DEFAULT_LIMITS
+
+
+def function(name: str) -> Callable[..., Any] | None:
+    """The function a setting names, or None where it names none."""
+    path = getattr(settings(), name)
+    return None if path is None else import_string(path)

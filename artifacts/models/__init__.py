@@ -1,0 +1,26 @@
+"""The rows of the foundation. Import models from here; modules inside import downwards only:
+`log` and `artifacts` know `tenancy`, nothing else knows a sibling.
+
+Rows are written by `artifacts.store` alone, except tenancy rows, which are administration.
+"""
+
+from .artifacts import Artifact, ChangeSet, Proposal, ProposalGroup, Revision
+from .log import CommandReceipt, Cursor, Event, Lease
+from .tenancy import ApiKey, Membership, Role, Tenant, Workspace
+
+__all__ = [
+    "ApiKey",
+    "Artifact",
+    "ChangeSet",
+    "CommandReceipt",
+    "Cursor",
+    "Event",
+    "Lease",
+    "Membership",
+    "Proposal",
+    "ProposalGroup",
+    "Revision",
+    "Role",
+    "Tenant",
+    "Workspace",
+]

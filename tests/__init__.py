@@ -1,0 +1,1 @@
+"""The suite; `python -m tests.run` runs all of it."""

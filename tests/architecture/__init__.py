@@ -1,0 +1,1 @@
+"""House rules that no linter has; each failure says what to do instead."""

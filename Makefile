@@ -1,5 +1,5 @@
 # Needs python3 (3.11 or later) with pip, and make; everything else comes into .venv from the lock.
-SHELL := /bin/bash
+SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench test-matrix lock
@@ -8,8 +8,8 @@ PY := .venv/bin/python
 STAMP := .venv/.from-lock
 # Extra arguments for the tests: make test ARGS="-k proposal"
 ARGS ?=
-# The newest supported interpreter that really runs; a version manager's shim may exist and fail.
-FIND_PYTHON = for python in $${PYTHON:-python3 python3.13 python3.12 python3.11}; do \
+# The first supported interpreter that really runs; a version manager's shim may exist and fail.
+FIND_PYTHON = for python in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do \
 	if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
 	then echo "$$python"; exit; fi; done; \
 	echo 'No Python 3.11 or later (with venv and pip) found; name one with PYTHON=/path/to/python3' >&2; exit 1
@@ -42,7 +42,7 @@ lock: $(STAMP) ## Choose the newest versions that pyproject.toml admits
 	.venv/bin/uv pip compile --universal --no-header --no-annotate --no-emit-index-url \
 		--no-emit-find-links --python-version 3.11 --all-extras --quiet \
 		-o requirements.lock pyproject.toml
-	@touch $(STAMP); rm -f $(STAMP); echo 'requirements.lock written; the next target installs it'
+	@echo 'requirements.lock written; the next target installs it'
 
 $(STAMP): requirements.lock
 	@python=$$($(FIND_PYTHON)); echo "Building .venv with $$("$$python" -V)"; \

@@ -2,9 +2,7 @@
 
 import os
 
-from channels.auth import AuthMiddlewareStack
-from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from channels.routing import ProtocolTypeRouter
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "artifactr_site.settings")
@@ -13,9 +11,8 @@ os.environ.setdefault("DATABASE_POOL_SIZE", "16")
 
 http = get_asgi_application()
 
-application = ProtocolTypeRouter(
-    {
-        "http": http,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter([]))),
-    }
-)
+# Consumers read models, which exist only now.
+from threads.consumers.pacing import paced  # noqa: E402
+from threads.consumers.routing import websocket_application  # noqa: E402
+
+application = ProtocolTypeRouter({"http": paced(http), "websocket": websocket_application})

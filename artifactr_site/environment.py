@@ -8,15 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-# Without IMMEDIATE two writers fail on the upgrade of their lock; without recursive triggers an
-# INSERT OR REPLACE slips past the append-only guard. The busy wait is unfair, so it must be long.
-SQLITE_OPTIONS: dict[str, Any] = {
-    "transaction_mode": "IMMEDIATE",
-    "timeout": 20,
-    "init_command": (
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA recursive_triggers=ON;"
-    ),
-}
+from artifacts.sqlite import sqlite_options
 
 
 def flag(name: str, *, default: bool) -> bool:
@@ -37,7 +29,7 @@ def sqlite(path: Path | str) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(path),
-        "OPTIONS": dict(SQLITE_OPTIONS),
+        "OPTIONS": sqlite_options(),
     }
 
 

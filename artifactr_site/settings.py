@@ -62,6 +62,7 @@ ASGI_APPLICATION = "artifactr_site.asgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -102,7 +103,10 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # The periodic tasks, static: beat keeps its own file and needs no tables.
-CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {}
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "sweep-turns": {"task": "threads.sweep_turns", "schedule": 30.0},
+    "purge-receipts": {"task": "artifacts.purge_receipts", "schedule": 3600.0},
+}
 
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -112,6 +116,8 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "django-artifactr",
     "VERSION": "v1",
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": [],
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
@@ -147,6 +153,9 @@ if environment.flag("BEHIND_PROXY", default=False):
     # Only a proxy that always sets or strips this header may be trusted with it.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-ARTIFACTR: dict[str, Any] = {}
+ARTIFACTR: dict[str, Any] = {
+    "AGENTS": {"default": "artifactr_site.docplan.agent.agent"},
+    "EXECUTOR": "celery" if REDIS_URL else "threads",
+}
 if model := os.environ.get("ARTIFACTR_MODEL"):
     ARTIFACTR["MODEL"] = model

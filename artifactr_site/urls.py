@@ -17,7 +17,11 @@ def healthz(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/v1/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path(
+        "api/v1/docs/",
+        SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="docs.html"),
+        name="docs",
+    ),
     path("api/v1/", include("artifacts.api.urls")),
     path("api/v1/", include("threads.api.urls")),
     path("healthz", healthz),

@@ -26,7 +26,7 @@ LOCAL_CHANNEL_LAYER = "channels.layers.InMemoryChannelLayer"
 def check_settings(
     app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Unknown names, wrong types, paths that lead nowhere, limits and combinations that cannot be."""
+    """Unknown names, wrong types, paths that lead nowhere, and combinations that cannot be."""
     given = conf.given()
     if not isinstance(given, Mapping):
         hint = f"Write {conf.NAME} = {{}} and add names to it."
@@ -118,14 +118,14 @@ def _bad_combinations() -> Iterator[CheckMessage]:
             hint="page is what a reader gets without asking, page_max the most anyone gets.",
             id="artifactr.E006",
         )
-    if settings.LEASE_TTL_SECONDS < SHORTEST_LEASE_SECONDS:
+    if 0 < settings.LEASE_TTL_SECONDS < SHORTEST_LEASE_SECONDS:
         yield Error(
             f"{conf.NAME}['LEASE_TTL_SECONDS'] is below {SHORTEST_LEASE_SECONDS}.",
             hint="A claim is renewed at a third of its time, and must outlive a slow statement.",
             id="artifactr.E007",
         )
-    for name in ("FOLLOW_POLL_SECONDS", "RECEIPT_DAYS"):
-        if getattr(settings, name) <= 0:
+    for name, value in asdict(settings).items():
+        if isinstance(value, int | float) and value <= 0:
             yield Error(
                 f"{conf.NAME}[{name!r}] must be more than 0.",
                 hint=f"The default is {getattr(conf.Settings(), name)}.",

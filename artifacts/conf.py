@@ -29,7 +29,7 @@ class Settings:
     ACTOR_FOR_USER: str = "artifacts.surfaces.authentication.actor_for_user"
     """Function `(user) -> UserActor`: how a signed-in user stands in the log."""
     AUTHORIZE: str | None = None
-    """Function `(actor, workspace, action, target) -> bool`, asked after roles; it can only refuse."""
+    """Function `(actor, workspace, action, target) -> bool`, asked after roles; only refuses."""
     HIDDEN: str | None = None
     """Function `(actor, workspace) -> Hidden`: threads and artifacts that this actor never sees."""
 
@@ -42,10 +42,38 @@ class Settings:
     # The log and what is kept beside it.
     RECEIPT_DAYS: int = 7
     """Days for which a repeated command id still gets its first result."""
-    FOLLOW_POLL_SECONDS: float = 2.0
-    """How often a follower looks at the log itself, should a wake-up have been lost."""
+    FOLLOW_POLL_SECONDS: float | None = None
+    """How often a follower looks at the log itself, should a wake-up have been lost; None is every
+    second in one process, every five with a channel layer between several."""
     LEASE_TTL_SECONDS: int = 30
     """How long a claim lasts unless renewed; its holder renews it at a third of that."""
+
+    POOL_THREADS: int = 8
+    """Threads of a process that do the database work of its asynchronous callers."""
+
+    # The live protocol; what is counted is counted in each process.
+    HELLO_SECONDS: float = 10.0
+    """How long a socket may take until it says hello."""
+    ACCESS_CHECK_SECONDS: float = 3.0
+    """How often open sockets are asked whether their credential still holds."""
+    SOCKETS_PER_USER: int = 20
+    """Open sockets and event streams of one user or key."""
+    FOLLOWED_THREADS: int = 200
+    """Threads that one socket may name."""
+    COMMANDS_AT_ONCE: int = 4
+    """Commands of one socket that are carried out at the same time; others wait for them."""
+    COMMANDS_WAITING: int = 200
+    """Commands of one socket that may wait; further ones are told to try again."""
+    OUTBOX_FRAMES: int = 1_000
+    """Frames that may wait for a slow reader before its socket is closed."""
+    OUTBOX_BYTES: int = 8 * 1024 * 1024
+    """The same in bytes."""
+    LIVE_FRAMES: int = 2_000
+    """Live frames that are kept of one run, and that may wait for one slow watcher."""
+    LIVE_BYTES: int = 1024 * 1024
+    """The same in bytes."""
+    LIVE_KEPT_SECONDS: int = 600
+    """How long the live frames of a run are kept after its end."""
 
     # Agents.
     AGENTS: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +82,16 @@ class Settings:
     """Name of the model agents use, such as `anthropic:…`; None leaves it to the agent."""
     EXECUTOR: Literal["threads", "celery"] = "threads"
     """Where tasks run: on threads of this process, or on Celery workers."""
+    TURN_SECONDS: int = 900
+    """The longest a turn may take."""
+    REQUEST_SECONDS: int = 120
+    """The longest one request to a model may take."""
+    TURN_REQUESTS: int = 50
+    """Requests to the model in one turn."""
+    TURN_TOOL_CALLS: int = 100
+    """Tool calls in one turn."""
+    TURN_TRIES: int = 3
+    """How often a turn whose process died is tried before its messages count as taken."""
 
 
 NAMES = tuple(each.name for each in fields(Settings))

@@ -1,4 +1,4 @@
-"""What every test stands on: no real model, a flush past the guards, Redis when asked for."""
+"""What every test stands on: no real model, tables emptied past guards, Redis when asked for."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,14 +6,18 @@ from typing import Any
 import pydantic_ai.models
 import pytest
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
 
+from artifacts import guards
 from tests.support import servers
 
 pydantic_ai.models.ALLOW_MODEL_REQUESTS = False
 
 # Folders whose tests touch neither database: they run in the first pass only.
-ONCE = {"core", "architecture", "hosts"}
+ONCE = {"core", "architecture", "hosts", "site"}
+# Tables that migrations fill and no test changes.
+KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,40 +46,35 @@ def redis_url() -> Iterator[str]:
         yield url
 
 
-def _disarm(alias: str) -> None:
-    connection = connections[alias]
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SET session_replication_role = replica")
-            return
-        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        for (name,) in cursor.fetchall():
-            cursor.execute(f"DROP TRIGGER {connection.ops.quote_name(name)}")
-
-
-def _rearm(alias: str) -> None:
-    # On SQLite the flush has sent post_migrate, and that installs the triggers again.
-    connection = connections[alias]
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SET session_replication_role = origin")
-
-
 @pytest.fixture(autouse=True, scope="session")
-def _flush_past_the_guards() -> Iterator[None]:
-    """Let Django's flush between tests delete what triggers keep from everybody else."""
-    plain = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+def _empty_tables_between_tests() -> Iterator[None]:
+    """Replace the flush after a test that commits: triggers keep rows from Django's own.
+
+    It is also much quicker, as it keeps what every test finds there: permissions and types.
+    """
 
     def teardown(self: Any) -> None:
-        aliases = list(self._databases_names(include_mirrors=False))
-        for alias in aliases:
-            _disarm(alias)
-        try:
-            plain(self)
-        finally:
-            for alias in aliases:
-                _rearm(alias)
+        for alias in self._databases_names(include_mirrors=False):
+            _empty(connections[alias])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", teardown)
         yield
+
+
+def _empty(connection: BaseDatabaseWrapper) -> None:
+    tables = set(connection.introspection.django_table_names(only_existing=True)) - KEPT
+    deletes = [f"DELETE FROM {connection.ops.quote_name(table)};" for table in sorted(tables)]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # As a replica, a session runs no trigger and checks no foreign key.
+            cursor.execute("SET session_replication_role = replica")
+            cursor.execute("".join(deletes))
+            cursor.execute("SET session_replication_role = origin")
+            return
+        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        triggers = [connection.ops.quote_name(name) for (name,) in cursor.fetchall()]
+        drops = [f"DROP TRIGGER {trigger};" for trigger in triggers]
+        script = ["PRAGMA foreign_keys=OFF;", "BEGIN IMMEDIATE;", *drops, *deletes, "COMMIT;"]
+        cursor.executescript("".join([*script, "PRAGMA foreign_keys=ON;"]))
+    guards.install(connection)

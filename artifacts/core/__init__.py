@@ -127,6 +127,7 @@ from .protocol import (
     Welcome,
     client_frame_adapter,
     protocol_schema,
+    protocol_schema_text,
     server_frame_adapter,
 )
 from .resume import Resume, resume
@@ -281,6 +282,7 @@ __all__ = [
     "new_id",
     "outcome_adapter",
     "protocol_schema",
+    "protocol_schema_text",
     "record",
     "registered_feedback_types",
     "registered_kinds",

@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from .values import Id, Text, Value
-
-Name = Annotated[Text, Field(min_length=1, max_length=200)]
+from .values import Id, Name, Value
 
 
 class UserActor(Value):

@@ -97,12 +97,29 @@ def artifact_type(kind: str) -> type[Artifact]:
         raise ValidationFailed.at(["kind"], "is not a registered artifact kind") from None
 
 
+# Pydantic's own messages for these repeat what came in.
+_QUIET = {"union_tag_invalid": "is of no known type"}
+# What one rejection tells of a hostile input: so many problems, so much of a member's name.
+MOST_PROBLEMS = 50
+NAME_CHARS = 100
+
+
 def problems_of(error: ValidationError, *prefix: str | int) -> list[dict[str, Any]]:
     """Pydantic's problems as data: path, message and type, without the offending input."""
     return [
-        {"loc": [*prefix, *problem["loc"]], "msg": problem["msg"], "type": problem["type"]}
-        for problem in error.errors(include_url=False, include_context=False, include_input=False)
+        {
+            "loc": [*prefix, *(_shortened(part) for part in problem["loc"])],
+            "msg": _QUIET.get(problem["type"], problem["msg"]),
+            "type": problem["type"],
+        }
+        for problem in error.errors(include_url=False, include_context=False, include_input=False)[
+            :MOST_PROBLEMS
+        ]
     ]
+
+
+def _shortened(part: str | int) -> str | int:
+    return f"{part[:NAME_CHARS]}…" if isinstance(part, str) and len(part) > NAME_CHARS else part
 
 
 def validation_failed(error: ValidationError, *prefix: str | int) -> ValidationFailed:
@@ -110,8 +127,9 @@ def validation_failed(error: ValidationError, *prefix: str | int) -> ValidationF
     problems = problems_of(error, *prefix)
     first = problems[0]
     where = ".".join(str(part) for part in first["loc"])
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return ValidationFailed(f"{where}: {first['msg']}{more}", errors=problems)
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    said = f"{first['msg']}{more}"
+    return ValidationFailed(f"{where}: {said}" if where else said, errors=problems)
 
 
 def validated(kind: str, data: Any) -> Artifact:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from .artifact import Address
 from .ids import address_id, new_id
 from .patches import Patch
-from .values import Id, Text, Value
+from .values import FilledText, Id, Text, Value
 
 Version = Annotated[int, Field(ge=1, strict=True)]
 BaseVersion = Annotated[int, Field(ge=0, strict=True)]
@@ -82,8 +82,15 @@ class ArchiveArtifact(Value):
     proposal_id: Id = _generated("prp")
 
 
+def _id_or_address(schema: dict[str, Any]) -> None:
+    schema["required"].remove("artifact_id")
+    schema["anyOf"] = [{"required": ["artifact_id"]}, {"required": ["address"]}]
+
+
 class PutArtifact(Addressed):
     """Write the whole value at an id or address; base version 0 says that there is none yet."""
+
+    model_config = ConfigDict(json_schema_extra=_id_or_address)
 
     type: Literal["put_artifact"] = "put_artifact"
     artifact_id: Id
@@ -170,7 +177,7 @@ class PostMessage(Value):
     type: Literal["post_message"] = "post_message"
     thread_id: Id
     message_id: Id = _generated("msg")
-    content: Annotated[Text, Field(min_length=1)]
+    content: FilledText
     kind: MessageKind = "message"
 
 

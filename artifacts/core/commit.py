@@ -50,13 +50,15 @@ from .rules.threads import create_thread, post_message, set_focus, set_thread_mo
 from .state import CommitResult, Needs, State
 
 
-def needs(item: AnyCommand | AnyFact, *, actor: Actor, state: State) -> Needs:
+def needs(
+    item: AnyCommand | AnyFact, *, actor: Actor, state: State, limits: Limits = DEFAULT_LIMITS
+) -> Needs:
     """The ids, by family, that must be looked up before `item` can be decided.
 
     Ask again after loading: some needs are known only once the first entities are there. Falsy
     when nothing is missing.
     """
-    return state.missing(_wanted(item, actor, state))
+    return state.missing(_wanted(item, actor, state, limits))
 
 
 def commit(
@@ -113,14 +115,14 @@ def _decide(case: Case, command: AnyCommand) -> CommitResult:  # noqa: C901 - th
 
 
 def _change(case: Case, command: ArtifactCommand) -> CommitResult:
-    case.check_thread(origin_thread(case.actor, command.thread_id))
+    case.check_origin(command.thread_id)
     if must_be_proposed(case, command):
         return propose(case, command, proposal_id=command.proposal_id)
     return change_directly(case, command)
 
 
-def _wanted(  # noqa: C901 - the one dispatch
-    item: AnyCommand | AnyFact, actor: Actor, state: State
+def _wanted(
+    item: AnyCommand | AnyFact, actor: Actor, state: State, limits: Limits
 ) -> dict[str, set[str]]:
     match item:
         case (
@@ -142,14 +144,14 @@ def _wanted(  # noqa: C901 - the one dispatch
         case PostMessage():
             return wanted(threads=item.thread_id, messages=item.message_id)
         case SetFocus():
-            return wanted(threads=item.thread_id, artifacts=item.artifact_ids)
+            # One more than fits is enough to refuse the rest unseen.
+            focus = tuple(dict.fromkeys(item.artifact_ids))[: limits.focus_artifacts + 1]
+            return wanted(threads=item.thread_id, artifacts=focus)
         case AnswerDeferred():
             return wanted(runs=item.run_id)
         case GiveFeedback():
             return needs_target(item.target)
-        case AppEvent():
-            return wanted(threads=item.thread_id)
-        case _:
+        case _:  # every fact
             return wanted(threads=item.thread_id, runs=item.run_id)
 
 

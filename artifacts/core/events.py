@@ -9,13 +9,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_serializer
 
 from .actors import Actor
 from .artifact import Address
 from .commands import Change, Decision, MessageKind, Target, ThreadMode
 from .patches import Patch
-from .values import Id, Text, Value
+from .values import FilledText, Id, Text, Value
 
 
 class ThreadCreated(Value):
@@ -189,18 +189,10 @@ class AppEvent(Value):
     """An application's own event: a name that is no known event's type, and JSON data."""
 
     type: Literal["app_event"] = "app_event"
-    name: Annotated[Text, Field(min_length=1, max_length=128)]
+    name: FilledText
     data: dict[str, Any] = Field(default_factory=dict)
     thread_id: Id | None = None
     run_id: Id | None = None
-
-
-class UnknownEvent(Value):
-    """An event of a newer protocol: kept with every member it came with."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    type: Text
 
 
 AnyKnownEvent = (
@@ -224,6 +216,21 @@ AnyKnownEvent = (
 )
 KnownEvent = Annotated[AnyKnownEvent, Field(discriminator="type")]
 EVENT_TYPES = frozenset(cls.model_fields["type"].default for cls in get_args(AnyKnownEvent))
+
+
+class UnknownEvent(Value):
+    """An event of a newer protocol: kept with every member it came with."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    # The schema says so too, or every known event would be an unknown one as well.
+    type: Annotated[Text, Field(json_schema_extra={"not": {"enum": sorted(EVENT_TYPES)}})]
+
+    @model_serializer(mode="plain")
+    def _as_it_came(self) -> dict[str, Any]:
+        # Members that are null too: the log is written without the None of known events.
+        return {"type": self.type, **(self.model_extra or {})}
+
 
 RunFact = RunStarted | ToolCalled | ToolReturned | RunPaused | RunEnded
 AnyFact = RunFact | AppEvent

@@ -57,6 +57,7 @@ def change_notes(
     thread_id = viewer.thread_id if isinstance(viewer, AgentActor) else None
     notes = _Notes(thread_id, followed=set(follows), own=_own_proposals(read, viewer))
     for envelope in read:
+        notes.follow(envelope)
         if envelope.actor.participant != viewer.participant:
             notes.take(envelope, notices=notices)
     return notes.taken
@@ -79,6 +80,14 @@ class _Notes:
         self.taken: list[ChangeNote] = []
         self._at: dict[str, int] = {}
 
+    def follow(self, envelope: Envelope) -> None:
+        """What is created in the viewer's thread, by the viewer too, is followed from then on."""
+        event = envelope.event
+        if self.thread_id is None or not isinstance(event, ArtifactCreated):
+            return
+        if event.thread_id == self.thread_id:
+            self.followed.add(event.artifact_id)
+
     def take(self, envelope: Envelope, *, notices: bool) -> None:
         event = envelope.event
         match event:
@@ -96,9 +105,6 @@ class _Notes:
 
     def _take_change(self, envelope: Envelope, event: ArtifactEvent) -> None:
         id = event.artifact_id
-        created_here = isinstance(event, ArtifactCreated) and event.thread_id == self.thread_id
-        if created_here and self.thread_id is not None:
-            self.followed.add(id)
         # The viewer's own accepted proposal is told as a decision, not as somebody's change.
         if id not in self.followed or event.proposal_id in self.own:
             return
@@ -145,13 +151,16 @@ def _joined(first: ChangeNote, then: ChangeNote) -> ChangeNote:
 
 
 def _of_proposal(envelope: Envelope, event: ProposalCreated) -> ChangeNote:
+    text = event.rationale
+    if event.proposed_by is not None:  # a reviewer kept what an acceptance left over
+        text = f"what was left of the proposal of {display_name(event.proposed_by)}"
     return ChangeNote(
         kind="proposed",
-        who=(display_name(event.proposed_by or envelope.actor),),
+        who=(display_name(envelope.actor),),
         artifact_id=event.artifact_id,
         artifact_kind=event.kind,
         proposal_id=event.proposal_id,
-        text=event.rationale,
+        text=text,
     )
 
 

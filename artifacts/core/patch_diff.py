@@ -6,7 +6,9 @@ as long for one changed member, moves items about, and knows no limit on paths a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any
 
 from jsonpointer import escape
@@ -16,8 +18,9 @@ from .json_equal import same_json
 from .limits import DEFAULT_LIMITS, Limits
 from .patch_types import AddOp, JsonPatch, Op, RemoveOp, ReplaceOp
 
-# Matching two lists up takes at worst the cube of their length.
-_MATCH_CELLS = 40_000
+# Matching two arrays up costs the product of their lengths, and at worst more: past this many
+# pairs of items they are compared one by one in their order.
+_MATCH_PAIRS = 10_000
 
 
 def diff(before: Any, after: Any, *, limits: Limits = DEFAULT_LIMITS) -> JsonPatch:
@@ -26,24 +29,17 @@ def diff(before: Any, after: Any, *, limits: Limits = DEFAULT_LIMITS) -> JsonPat
     Where they would exceed the limits of a patch, the smallest value around is replaced whole.
     The patch shares the new values with `after`.
     """
-    ops: list[Op] = []
-    _compare(before, after, path="", ops=ops, limits=limits)
-    return JsonPatch.model_construct(ops=tuple(ops))
+    return JsonPatch.model_construct(ops=tuple(_compare(before, after, path="", limits=limits)))
 
 
-def _compare(before: Any, after: Any, *, path: str, ops: list[Op], limits: Limits) -> None:
+def _compare(before: Any, after: Any, *, path: str, limits: Limits) -> list[Op]:
     is_container = type(before) in (dict, list) and type(before) is type(after)
     if not is_container or _is_deepest(path, limits):
-        if not same_json(before, after):
-            ops.append(_replace(path, after))
-        return
-    mark = len(ops)
-    if isinstance(before, dict):
-        _compare_objects(before, after, path=path, ops=ops, limits=limits)
-    else:
-        _compare_arrays(before, after, path=path, ops=ops, limits=limits)
-    if not _fits(ops[mark:], limits):
-        ops[mark:] = [_replace(path, after)]
+        return [] if same_json(before, after) else [_replace(path, after)]
+    changes = _object_changes if isinstance(before, dict) else _array_changes
+    # One more than may be: enough to know, however many there are.
+    ops = list(islice(changes(before, after, path=path, limits=limits), limits.patch_ops + 1))
+    return ops if _fits(ops, limits) else [_replace(path, after)]
 
 
 def _is_deepest(path: str, limits: Limits) -> bool:
@@ -56,29 +52,27 @@ def _fits(ops: list[Op], limits: Limits) -> bool:
     )
 
 
-def _compare_objects(
-    before: dict[str, Any], after: dict[str, Any], *, path: str, ops: list[Op], limits: Limits
-) -> None:
+def _object_changes(before: Any, after: Any, *, path: str, limits: Limits) -> Iterator[Op]:
     for name, old in before.items():
         if name not in after:
-            ops.append(_remove(f"{path}/{escape(name)}"))
+            yield RemoveOp.model_construct(path=f"{path}/{escape(name)}")
         elif not _is_same_text(old, after[name]):
-            _compare(old, after[name], path=f"{path}/{escape(name)}", ops=ops, limits=limits)
-    ops.extend(
-        _add(f"{path}/{escape(name)}", new) for name, new in after.items() if name not in before
-    )
+            yield from _compare(old, after[name], path=f"{path}/{escape(name)}", limits=limits)
+    for name, new in after.items():
+        if name not in before:
+            yield AddOp.model_construct(path=f"{path}/{escape(name)}", value=new)
 
 
-def _compare_arrays(
-    before: list[Any], after: list[Any], *, path: str, ops: list[Op], limits: Limits
-) -> None:
+def _array_changes(before: Any, after: Any, *, path: str, limits: Limits) -> Iterator[Op]:
     """From left to right, so that what is left of an operation is already as in `after`."""
     for old, new in _runs(before, after):
         paired = min(len(old), len(new))
         for i, j in zip(old, new, strict=False):
-            _compare(before[i], after[j], path=f"{path}/{j}", ops=ops, limits=limits)
-        ops.extend(_remove(f"{path}/{new.start + paired}") for _ in old[paired:])
-        ops.extend(_add(f"{path}/{j}", after[j]) for j in new[paired:])
+            yield from _compare(before[i], after[j], path=f"{path}/{j}", limits=limits)
+        for _ in old[paired:]:
+            yield RemoveOp.model_construct(path=f"{path}/{new.start + paired}")
+        for j in new[paired:]:
+            yield AddOp.model_construct(path=f"{path}/{j}", value=after[j])
 
 
 def _runs(before: list[Any], after: list[Any]) -> list[tuple[range, range]]:
@@ -91,7 +85,7 @@ def _runs(before: list[Any], after: list[Any]) -> list[tuple[range, range]]:
     while tail < shortest - head and _is_same_text(before[-1 - tail], after[-1 - tail]):
         tail += 1
     old, new = range(head, len(before) - tail), range(head, len(after) - tail)
-    if not 0 < len(old) * len(new) <= _MATCH_CELLS:
+    if not 0 < len(old) * len(new) <= _MATCH_PAIRS:
         return [(old, new)]
     matcher = SequenceMatcher(
         None, [_text(before[i]) for i in old], [_text(after[j]) for j in new], autojunk=False
@@ -115,13 +109,5 @@ def _text(item: Any) -> object:
         return object()
 
 
-def _add(path: str, value: Any) -> AddOp:
-    return AddOp.model_construct(path=path, value=value)
-
-
 def _replace(path: str, value: Any) -> ReplaceOp:
     return ReplaceOp.model_construct(path=path, value=value)
-
-
-def _remove(path: str) -> RemoveOp:
-    return RemoveOp.model_construct(path=path)

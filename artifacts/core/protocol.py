@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -174,7 +175,21 @@ def protocol_schema() -> dict[str, Any]:
         title=PROTOCOL,
         ref_template="#/$defs/{model}",
     )
+    for definition in schema["$defs"].values():
+        _require_tags(definition)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["x-client-frames"] = [model.__name__ for model in from_client]
     schema["x-server-frames"] = [model.__name__ for model in from_server]
     return schema
+
+
+def protocol_schema_text() -> str:
+    """The schema as it is checked in, byte for byte."""
+    return json.dumps(protocol_schema(), indent=2, sort_keys=True) + "\n"
+
+
+def _require_tags(definition: dict[str, Any]) -> None:
+    """What tells the members of a union apart has a default in code, and must be on the wire."""
+    tags = [name for name, each in definition.get("properties", {}).items() if "const" in each]
+    if tags:
+        definition["required"] = sorted({*definition.get("required", ()), *tags})

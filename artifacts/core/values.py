@@ -24,6 +24,8 @@ def _no_slash(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_clean)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_clean)]
+FilledText = Annotated[str, StringConstraints(min_length=1), AfterValidator(_clean)]
 Id = Annotated[
     str,
     StringConstraints(min_length=1, max_length=128),

@@ -5,6 +5,7 @@ Rows are written by `artifacts.store` alone, except tenancy rows, which are admi
 """
 
 from .artifacts import Artifact, ChangeSet, Proposal, ProposalGroup, Revision
+from .erasure import ErasureGuard
 from .log import CommandReceipt, Cursor, Event, Lease
 from .tenancy import ApiKey, Membership, Role, Tenant, Workspace
 
@@ -14,6 +15,7 @@ __all__ = [
     "ChangeSet",
     "CommandReceipt",
     "Cursor",
+    "ErasureGuard",
     "Event",
     "Lease",
     "Membership",

@@ -178,7 +178,11 @@ class Proposal(models.Model):
                 condition=models.Q(status="pending"),
             ),
         ]
-        triggers = [triggers.final("status", while_="pending")]
+        triggers = [
+            triggers.final(
+                "status", while_="pending", erasable=("change", "result", "rationale", "reason")
+            )
+        ]
 
     def __str__(self) -> str:
         return self.public_id

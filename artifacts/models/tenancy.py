@@ -55,7 +55,7 @@ class Workspace(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        triggers = [triggers.monotonic("head_seq")]
+        triggers = [triggers.log_head()]
 
     def __str__(self) -> str:
         return self.name

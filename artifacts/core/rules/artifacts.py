@@ -1,74 +1,23 @@
-"""Changing artifacts: write policy, base version, patch, validation, and what is written.
-
-`write` works out one change on one artifact for every road that leads to it: the direct command,
-the making of a proposal, and its acceptance.
-"""
+"""Changing artifacts: what a change needs to see, who may write it, and who must propose it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from pydantic import ValidationError
-from pydantic_core import to_json
-
 from artifacts.core.actors import AgentActor, is_agent
-from artifacts.core.artifact import (
-    Address,
-    Artifact,
-    Versioned,
-    artifact_type,
-    stored_form,
-    validated,
-)
+from artifacts.core.artifact import artifact_type
 from artifacts.core.commands import (
-    ArchiveArtifact,
     ArtifactCommand,
     CreateArtifact,
-    EditArtifact,
     PutArtifact,
     RevertArtifact,
 )
-from artifacts.core.errors import (
-    InvalidState,
-    NotFound,
-    PatchFailed,
-    ValidationFailed,
-    VersionConflict,
-)
-from artifacts.core.events import ArtifactArchived, ArtifactChanged, ArtifactCreated
-from artifacts.core.ids import address_id
-from artifacts.core.json_input import check_json
 from artifacts.core.outcomes import Applied
-from artifacts.core.patches import Patch, apply_patch, diff, same_json, summarize_patch
-from artifacts.core.state import CommitResult, Revision, State, Stored, revision_key
+from artifacts.core.state import CommitResult, State, revision_key
 
 from .case import Case, origin_run, origin_thread, wanted
+from .writing import Origin, is_whole, write
 
 # How many of the newest changes a version conflict carries for its client to rebase on.
 CONFLICT_CHANGES = 50
-
-ArtifactEvent = ArtifactCreated | ArtifactChanged | ArtifactArchived
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a written change comes from, and what a reviewer put on top of it."""
-
-    proposal_id: str | None = None
-    thread_id: str | None = None
-    run_id: str | None = None
-    is_rebased: bool = False
-    changes: Patch | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """One new version: the artifact as it then is, its revision, its event."""
-
-    artifact: Stored
-    revision: Revision
-    event: ArtifactEvent
 
 
 def needs_change(
@@ -87,11 +36,6 @@ def needs_change(
         missed = range(change.base_version + 1, artifact.version + 1)
         needs["revisions"] |= {revision_key(artifact.id, n) for n in missed[-CONFLICT_CHANGES:]}
     return needs
-
-
-def is_whole(change: ArtifactCommand) -> bool:
-    """Whether a change writes a whole value, which is never rebased onto another version."""
-    return isinstance(change, PutArtifact | RevertArtifact)
 
 
 def change_directly(case: Case, command: ArtifactCommand) -> CommitResult:
@@ -126,239 +70,3 @@ def kind_of(case: Case, command: ArtifactCommand) -> str:
     if isinstance(command, CreateArtifact | PutArtifact):
         return command.kind
     return case.artifact(command.artifact_id).kind
-
-
-def write(case: Case, change: ArtifactCommand, origin: Origin) -> Written:
-    """Work out the version a change would write, or raise the rejection it deserves."""
-    match change:
-        case CreateArtifact():
-            return _create(case, change, origin)
-        case EditArtifact():
-            return _edit(case, change, origin)
-        case ArchiveArtifact():
-            return _archive(case, change, origin)
-        case PutArtifact():
-            return _put(case, change, origin)
-        case RevertArtifact():
-            return _revert(case, change, origin)
-
-
-def _create(case: Case, change: CreateArtifact | PutArtifact, origin: Origin) -> Written:
-    _check_new_kind(case, change.kind)
-    _check_address(change.artifact_id, change.address)
-    if case.state.artifacts.get(change.artifact_id) is not None:
-        raise InvalidState("this artifact id is already used")
-    check_json(change.data, limits=case.limits)
-    value = validated(change.kind, change.data)
-    if origin.changes is not None:
-        changed = apply_patch(stored_form(value), origin.changes, limits=case.limits)
-        value = validated(change.kind, changed)
-    data = _bounded(case, stored_form(value))
-    artifact: Stored = Versioned(
-        id=change.artifact_id,
-        kind=change.kind,
-        version=1,
-        data=data,
-        updated_by=case.actor,
-        address=change.address,
-    )
-    event = ArtifactCreated(
-        artifact_id=artifact.id,
-        kind=artifact.kind,
-        data=data,
-        address=change.address,
-        proposal_id=origin.proposal_id,
-        thread_id=origin.thread_id,
-        run_id=origin.run_id,
-    )
-    return Written(artifact, _revision(case, artifact, None, origin), event)
-
-
-def _edit(case: Case, change: EditArtifact, origin: Origin) -> Written:
-    artifact = case.artifact(change.artifact_id)
-    _check_live(artifact)
-    if not origin.is_rebased:
-        _check_base(case, artifact, change.base_version)
-    case.check_chars("summary", change.summary, case.limits.summary_chars)
-    patched = apply_patch(artifact.data, change.patch, limits=case.limits)
-    value = validated(artifact.kind, patched)
-    exact: Patch | None = change.patch
-    if origin.changes is not None:
-        patched = apply_patch(stored_form(value), origin.changes, limits=case.limits)
-        value, exact = validated(artifact.kind, patched), None
-    data = stored_form(value)
-    if same_json(artifact.data, data):
-        raise PatchFailed("the patch leaves the data unchanged")
-    # Validation may fill defaults or coerce; the recorded patch gives exactly what is stored.
-    if exact is None or not same_json(patched, data):
-        exact = diff(artifact.data, data)
-    return _next(case, artifact, value, data, exact, origin, summary=change.summary)
-
-
-def _archive(case: Case, change: ArchiveArtifact, origin: Origin) -> Written:
-    artifact = case.artifact(change.artifact_id)
-    _check_live(artifact)
-    if not origin.is_rebased:
-        _check_base(case, artifact, change.base_version)
-    if origin.changes is not None:
-        raise ValidationFailed.at(["changes"], "an archiving has no result to change")
-    archived = artifact.model_copy(
-        update={"version": artifact.version + 1, "updated_by": case.actor, "archived": True}
-    )
-    event = ArtifactArchived(
-        artifact_id=artifact.id,
-        kind=artifact.kind,
-        version=archived.version,
-        proposal_id=origin.proposal_id,
-        thread_id=origin.thread_id,
-        run_id=origin.run_id,
-    )
-    return Written(archived, _revision(case, archived, None, origin), event)
-
-
-def _put(case: Case, change: PutArtifact, origin: Origin) -> Written:
-    artifact = case.state.artifacts.get(change.artifact_id)
-    if artifact is None:
-        if change.base_version:
-            raise NotFound("artifact", change.artifact_id)
-        return _create(case, change, origin)
-    # The whole value replaces what is there, so even a proposal of it is never rebased.
-    _check_base(case, artifact, change.base_version)
-    if change.kind != artifact.kind:
-        raise ValidationFailed.at(["kind"], "is not the kind of this artifact")
-    _check_address(change.artifact_id, change.address)
-    check_json(change.data, limits=case.limits)
-    value, data = _with_changes(case, validated(artifact.kind, change.data), origin)
-    patch = diff(artifact.data, data)
-    return _next(case, artifact, value, data, patch, origin)
-
-
-def _revert(case: Case, change: RevertArtifact, origin: Origin) -> Written:
-    artifact = case.artifact(change.artifact_id)
-    _check_base(case, artifact, change.base_version)
-    older = case.state.revisions.get(revision_key(artifact.id, change.to_version))
-    if older is None or change.to_version >= artifact.version:
-        raise NotFound("revision", revision_key(artifact.id, change.to_version))
-    value, data = _with_changes(case, validated(artifact.kind, older.data), origin)
-    if same_json(artifact.data, data) and not artifact.archived:
-        raise PatchFailed("that version has the same data as the current one")
-    patch = diff(artifact.data, data)
-    return _next(case, artifact, value, data, patch, origin, reverted_to=change.to_version)
-
-
-def _with_changes(case: Case, value: Artifact, origin: Origin) -> tuple[Artifact, dict[str, Any]]:
-    if origin.changes is not None:
-        changed = apply_patch(stored_form(value), origin.changes, limits=case.limits)
-        value = validated(value.artifact_kind, changed)
-    return value, stored_form(value)
-
-
-def _next(
-    case: Case,
-    before: Stored,
-    value: Artifact,
-    data: dict[str, Any],
-    patch: Patch,
-    origin: Origin,
-    *,
-    summary: str | None = None,
-    reverted_to: int | None = None,
-) -> Written:
-    artifact = before.model_copy(
-        update={
-            "version": before.version + 1,
-            "data": _bounded(case, data),
-            "updated_by": case.actor,
-            "archived": False,
-        }
-    )
-    event = ArtifactChanged(
-        artifact_id=artifact.id,
-        kind=artifact.kind,
-        version=artifact.version,
-        patch=patch,
-        summary=summary or _described(case, before, value, patch, reverted_to),
-        address=before.address,
-        reverted_to=reverted_to,
-        proposal_id=origin.proposal_id,
-        thread_id=origin.thread_id,
-        run_id=origin.run_id,
-    )
-    return Written(artifact, _revision(case, artifact, patch, origin), event)
-
-
-def _revision(case: Case, artifact: Stored, patch: Patch | None, origin: Origin) -> Revision:
-    return Revision(
-        artifact_id=artifact.id,
-        version=artifact.version,
-        kind=artifact.kind,
-        data=artifact.data,
-        patch=patch,
-        actor=case.actor,
-        proposal_id=origin.proposal_id,
-        archived=artifact.archived,
-        edited=origin.changes is not None,
-    )
-
-
-def _described(
-    case: Case, before: Stored, value: Artifact, patch: Patch, reverted_to: int | None
-) -> str:
-    if reverted_to is not None:
-        return f"reverted to version {reverted_to}"
-    described: str | None = None
-    if type(value).describe_change is not Artifact.describe_change:
-        try:
-            described = value.describe_change(type(value).model_validate(before.data))
-        except ValidationError:  # the type has changed since: the old value has no words of its own
-            described = None
-    return (described or summarize_patch(patch))[: case.limits.summary_chars]
-
-
-def _bounded(case: Case, data: dict[str, Any]) -> dict[str, Any]:
-    check_json(data, limits=case.limits)
-    if len(to_json(data)) > case.limits.artifact_bytes:
-        raise ValidationFailed.at(
-            ["data"], f"at most {case.limits.artifact_bytes} bytes of JSON", "too_long"
-        )
-    return data
-
-
-def _check_new_kind(case: Case, kind: str) -> None:
-    artifact_type(kind)
-    if case.kinds is not None and kind not in case.kinds:
-        raise ValidationFailed.at(["kind"], "is not allowed in this workspace")
-
-
-def _check_address(artifact_id: str, address: Address | None) -> None:
-    if address is None:
-        return
-    if artifact_id != address_id(address.collection, address.entity, address.key):
-        raise ValidationFailed.at(["artifact_id"], "is not the id of this address")
-
-
-def _check_live(artifact: Stored) -> None:
-    if artifact.archived:
-        raise InvalidState("this artifact is archived and read-only")
-
-
-def _check_base(case: Case, artifact: Stored, base: int) -> None:
-    if base == artifact.version:
-        return
-    missed = range(base + 1, artifact.version + 1)
-    found = (case.state.revisions.get(revision_key(artifact.id, n)) for n in missed)
-    raise VersionConflict(
-        artifact_id=artifact.id,
-        base=base,
-        head=artifact.version,
-        changes=[_as_change(revision) for revision in found if revision is not None],
-    )
-
-
-def _as_change(revision: Revision) -> dict[str, Any]:
-    change: dict[str, Any] = {"version": revision.version, "actor": revision.actor.wire()}
-    if revision.patch is not None:
-        change["patch"] = revision.patch.wire()
-    if revision.archived:
-        change["archived"] = True
-    return change

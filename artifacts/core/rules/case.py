@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from artifacts.core.actors import Actor, AgentActor
-from artifacts.core.errors import NotFound, ValidationFailed
+from artifacts.core.errors import Forbidden, NotFound, ValidationFailed
 from artifacts.core.limits import Limits
 from artifacts.core.state import Group, Proposal, Run, State, Stored, Thread
 
@@ -41,10 +41,26 @@ class Case:
     def run(self, id: str) -> Run:
         return _found("run", id, self.state.runs.get(id))
 
+    def run_of(self, id: str, thread_id: str | None) -> Run:
+        run = self.run(id)
+        if run.thread_id != thread_id:
+            raise NotFound("run", id)
+        return run
+
     def check_thread(self, id: str | None) -> None:
         """A thread that is named must exist."""
         if id is not None:
             self.thread(id)
+
+    def check_own_thread(self, id: str | None) -> None:
+        """A thread's agent speaks, looks and writes in its own thread only."""
+        if id is not None and isinstance(self.actor, AgentActor) and self.actor.thread_id != id:
+            raise Forbidden("an agent acts in its own thread only")
+
+    def check_origin(self, named: str | None) -> None:
+        """The thread a change belongs to exists, and is the agent's own."""
+        self.check_own_thread(named)
+        self.check_thread(origin_thread(self.actor, named))
 
     def check_chars(self, field: str, text: str | None, limit: int) -> None:
         if text is not None and len(text) > limit:

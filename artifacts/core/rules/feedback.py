@@ -66,5 +66,5 @@ def _existing(case: Case, target: Target) -> tuple[str | None, str | None]:
             if not case.state.messages.get(target.message_id):
                 raise NotFound("message", target.message_id)
             if target.run_id is not None:
-                case.run(target.run_id)
+                case.run_of(target.run_id, target.thread_id)
             return target.thread_id, target.run_id

@@ -9,7 +9,7 @@ from artifacts.core.errors import InvalidState, ValidationFailed, VersionConflic
 from artifacts.core.outcomes import Resolved
 from artifacts.core.state import CommitResult, Proposal, State, merged
 
-from .artifacts import is_whole, needs_change
+from .artifacts import needs_change
 from .case import Case, wanted
 from .proposals import (
     accept,
@@ -19,6 +19,7 @@ from .proposals import (
     head_version,
     reject,
 )
+from .writing import is_whole
 
 
 def needs_group(command: ResolveGroup, state: State) -> dict[str, set[str]]:
@@ -48,6 +49,7 @@ def resolve_group(case: Case, command: ResolveGroup) -> CommitResult:
     for proposal in proposals:
         check_pending(proposal)
     if command.decision == "accept":
+        _check_order(proposals)
         _check_heads(case, command, proposals)
     results = _decided(case, command, proposals)
     status = "accepted" if command.decision == "accept" else "rejected"
@@ -84,6 +86,18 @@ def _check_members(command: ResolveGroup, proposal_ids: tuple[str, ...]) -> None
         strangers = set(getattr(command, field) or ()) - set(proposal_ids)
         if strangers:
             raise ValidationFailed.at([field], "names proposals that are not in this group")
+
+
+def _check_order(proposals: list[Proposal]) -> None:
+    """A whole value would silently undo what its own group wrote before it."""
+    written: set[str] = set()
+    for proposal in proposals:
+        artifact_id = proposal.change.artifact_id
+        if is_whole(proposal.change) and artifact_id in written:
+            raise InvalidState(
+                f"proposal {proposal.id!r} writes a whole value over another change of its group"
+            )
+        written.add(artifact_id)
 
 
 def _check_heads(case: Case, command: ResolveGroup, proposals: list[Proposal]) -> None:

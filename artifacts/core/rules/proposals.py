@@ -23,18 +23,25 @@ from artifacts.core.outcomes import Proposed, Resolved
 from artifacts.core.patches import Patch, diff, same_json
 from artifacts.core.state import CommitResult, Group, Proposal, State, proposals_in, proposals_of
 
-from .artifacts import Origin, Written, kind_of, needs_change, write
+from .artifacts import kind_of, needs_change
 from .case import Case, origin_run, origin_thread, wanted
+from .writing import Origin, Written, write
 
 
 def needs_new_proposal(
     actor: Actor, proposal_id: str, group_id: str | None = None
 ) -> dict[str, set[str]]:
     """Whether the id is used, the group it joins, and how many an agent has open."""
-    counters = {proposals_of(actor.participant)} if is_agent(actor) else set()
-    if isinstance(actor, AgentActor) and actor.run_id is not None:
-        counters.add(proposals_in(actor.run_id))
-    return wanted(proposals=proposal_id, groups=group_id, open_proposals=counters)
+    return wanted(proposals=proposal_id, groups=group_id, open_proposals=_counters(actor))
+
+
+def _counters(actor: Actor) -> list[str]:
+    """The counters that bound an agent's open proposals; nobody else's are bounded."""
+    if not is_agent(actor):
+        return []
+    of_agent = [proposals_of(actor.participant)]
+    run_id = origin_run(actor)
+    return of_agent if run_id is None else [*of_agent, proposals_in(run_id)]
 
 
 def propose(
@@ -73,7 +80,7 @@ def propose(
 
 def propose_change(case: Case, command: ProposeChange) -> CommitResult:
     """Propose on purpose, whatever the write policy."""
-    case.check_thread(origin_thread(case.actor, command.change.thread_id))
+    case.check_origin(command.change.thread_id)
     kind_of(case, command.change)
     return propose(
         case,
@@ -196,13 +203,10 @@ def _check_plain_rejection(command: RespondToProposal) -> None:
 
 
 def _check_open_proposals(case: Case) -> None:
-    for key, count in case.state.open_proposals.items():
-        per_run = key.startswith("run:")
-        limit = (
-            case.limits.open_proposals_per_run if per_run else case.limits.open_proposals_per_agent
-        )
-        if count >= limit and is_agent(case.actor):
-            who = "run" if per_run else "agent"
+    limits = (case.limits.open_proposals_per_agent, case.limits.open_proposals_per_run)
+    bounds = zip(_counters(case.actor), limits, ("agent", "run"), strict=False)
+    for key, limit, who in bounds:
+        if case.state.open_proposals.get(key, 0) >= limit:
             raise InvalidState(f"at most {limit} open proposals per {who}; wait for decisions")
 
 

@@ -32,6 +32,7 @@ def record_run_fact(case: Case, fact: RunFact) -> CommitResult:
     """Take one fact of a run's life into the log."""
     _check_recorder(case, fact.thread_id)
     case.thread(fact.thread_id)
+    _check_size(case, fact)
     run = _started(case, fact) if isinstance(fact, RunStarted) else _going_on(case, fact)
     return CommitResult(outcome=Recorded(run_id=run.id), events=(fact,), runs=(run,))
 
@@ -40,6 +41,9 @@ def record_app_event(case: Case, fact: AppEvent) -> CommitResult:
     """Take an application's own event into the log; it never stands for a known event."""
     _check_recorder(case, fact.thread_id)
     case.check_thread(fact.thread_id)
+    if fact.run_id is not None:
+        case.run_of(fact.run_id, fact.thread_id)
+    case.check_chars("name", fact.name, case.limits.app_event_name_chars)
     if fact.name in EVENT_TYPES:
         raise ValidationFailed.at(["name"], "is the name of a known event")
     check_json(fact.data, limits=case.limits)
@@ -64,6 +68,7 @@ def answer_deferred(case: Case, command: AnswerDeferred) -> CommitResult:
         raise NotFound("request", command.tool_call_id)
     if any(each.tool_call_id == command.tool_call_id for each in run.answers):
         raise InvalidState("this request is already answered")
+    check_json(command.answer, limits=case.limits, field="answer")
     _check_form(case, command, request.kind)
     answer = Answer(
         tool_call_id=command.tool_call_id, answer=command.answer, approved=command.approved
@@ -88,7 +93,6 @@ def _check_form(case: Case, command: AnswerDeferred, kind: str) -> None:
         return
     if command.answer is None or command.approved is not None:
         raise ValidationFailed.at(["answer"], "a question is answered with answer")
-    check_json(command.answer, limits=case.limits, field="answer")
 
 
 def _check_recorder(case: Case, thread_id: str | None) -> None:
@@ -100,6 +104,17 @@ def _check_recorder(case: Case, thread_id: str | None) -> None:
     raise Forbidden("only the thread's own agent or the system records this")
 
 
+def _check_size(case: Case, fact: RunFact) -> None:
+    if isinstance(fact, RunPaused):
+        check_json([each.args for each in fact.requests], limits=case.limits, field="requests")
+    if isinstance(fact, RunPaused | RunEnded):
+        check_json(fact.usage, limits=case.limits, field="usage")
+    if len(to_json(fact)) > case.limits.artifact_bytes:
+        raise ValidationFailed.at(
+            [], f"{fact.type} of more than {case.limits.artifact_bytes} bytes", "too_long"
+        )
+
+
 def _started(case: Case, fact: RunStarted) -> Run:
     run = case.state.runs.get(fact.run_id)
     traces = (fact.trace_id,) if fact.trace_id else ()
@@ -107,7 +122,7 @@ def _started(case: Case, fact: RunStarted) -> Run:
         if run is not None:
             raise InvalidState("this run id is already used")
         return Run(id=fact.run_id, thread_id=fact.thread_id, trace_ids=traces)
-    run = _of_thread(case, fact)
+    run = case.run_of(fact.run_id, fact.thread_id)
     if run.status != "paused":
         raise InvalidState(f"this run is {run.status}, only a paused one resumes")
     if len(run.answers) < len(run.pending):
@@ -123,12 +138,12 @@ def _started(case: Case, fact: RunStarted) -> Run:
 
 
 def _going_on(case: Case, fact: ToolCalled | ToolReturned | RunPaused | RunEnded) -> Run:
-    run = _of_thread(case, fact)
+    run = case.run_of(fact.run_id, fact.thread_id)
     if run.has_ended:
         raise InvalidState(f"this run is already {run.status}")
     match fact:
         case RunEnded():
-            return run.model_copy(update={"status": fact.status, "pending": ()})
+            return run.model_copy(update={"status": fact.status, "pending": (), "answers": ()})
         case RunPaused():
             _check_running(run)
             if not fact.requests:
@@ -144,10 +159,3 @@ def _going_on(case: Case, fact: ToolCalled | ToolReturned | RunPaused | RunEnded
 def _check_running(run: Run) -> None:
     if run.status != "running":
         raise InvalidState(f"this run is {run.status}")
-
-
-def _of_thread(case: Case, fact: RunFact) -> Run:
-    run = case.run(fact.run_id)
-    if run.thread_id != fact.thread_id:
-        raise NotFound("run", fact.run_id)
-    return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from artifacts.core.actors import AgentActor
+from artifacts.core.actors import is_agent
 from artifacts.core.commands import CreateThread, PostMessage, SetFocus, SetThreadMode
 from artifacts.core.errors import Forbidden, InvalidState, ValidationFailed
 from artifacts.core.events import FocusChanged, MessagePosted, ThreadCreated, ThreadModeChanged
@@ -27,7 +27,7 @@ def create_thread(case: Case, command: CreateThread) -> CommitResult:
 def post_message(case: Case, command: PostMessage) -> CommitResult:
     """Say something under an id that was never used here."""
     case.thread(command.thread_id)
-    _check_own_thread(case, command.thread_id)
+    case.check_own_thread(command.thread_id)
     case.check_bytes("content", command.content, case.limits.message_bytes)
     if case.state.messages.get(command.message_id):
         raise InvalidState("this message id is already used")
@@ -44,7 +44,7 @@ def post_message(case: Case, command: PostMessage) -> CommitResult:
 def set_focus(case: Case, command: SetFocus) -> CommitResult:
     """Say which artifacts a thread is about; the same ones again record nothing."""
     thread = case.thread(command.thread_id)
-    _check_own_thread(case, command.thread_id)
+    case.check_own_thread(command.thread_id)
     focus = tuple(dict.fromkeys(command.artifact_ids))
     if len(focus) > case.limits.focus_artifacts:
         raise ValidationFailed.at(
@@ -64,7 +64,7 @@ def set_focus(case: Case, command: SetFocus) -> CommitResult:
 def set_thread_mode(case: Case, command: SetThreadMode) -> CommitResult:
     """Switch between editing and suggesting; agents do not switch it, it binds them."""
     thread = case.thread(command.thread_id)
-    if isinstance(case.actor, AgentActor):
+    if is_agent(case.actor):
         raise Forbidden("an agent does not set the mode that binds it")
     if command.mode == thread.mode:
         return CommitResult(outcome=Recorded())
@@ -73,8 +73,3 @@ def set_thread_mode(case: Case, command: SetThreadMode) -> CommitResult:
         events=(ThreadModeChanged(thread_id=thread.id, mode=command.mode),),
         threads=(thread.model_copy(update={"mode": command.mode}),),
     )
-
-
-def _check_own_thread(case: Case, thread_id: str) -> None:
-    if isinstance(case.actor, AgentActor) and case.actor.thread_id != thread_id:
-        raise Forbidden("an agent speaks and looks in its own thread only")

@@ -1,0 +1,1 @@
+"""The demo: a document and a plan that a person and an agent write together."""

@@ -1,0 +1,41 @@
+"""The demo's server: daphne in this process, tasks on its threads, until Ctrl-C or TERM."""
+
+from __future__ import annotations
+
+import socket
+
+from django.core.management import CommandError
+
+from artifacts import executor
+
+HOST = "127.0.0.1"
+
+
+def check_port(port: int) -> None:
+    """Say so before anything is printed that would not be true."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise CommandError(
+                f"port {port} of {HOST} cannot be used ({error.strerror}); name another with --port"
+            ) from error
+
+
+def serve(port: int) -> None:
+    """Serve HTTP and WebSocket; comes back when the process is asked to stop."""
+    # Importing daphne installs its event loop, and the site's application opens the web side.
+    from daphne.server import Server
+
+    from artifactr_site.asgi import application
+
+    executor.start()
+    try:
+        Server(
+            application=application,
+            endpoints=[f"tcp:port={port}:interface={HOST}"],
+            server_name="artifactr",
+        ).run()
+    finally:
+        executor.stop()

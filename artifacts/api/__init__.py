@@ -1,0 +1,1 @@
+"""REST of the foundation: workspaces, artifacts, proposals, the log and commands."""

@@ -1,0 +1,287 @@
+"""How the two databases differ, and nothing else of the store does.
+
+Statements run on the driver's own cursors: Django's would paste every value into the SQL. One text
+serves both databases, with `%s` placeholders; `{any}`, `{now}` and the like are what they spell
+differently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connections, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from .. import clock
+from ..core.errors import ConfigurationError, Unavailable
+from ..models import Workspace
+from ..pool import raise_if_cancelled
+
+psycopg: Any
+try:
+    psycopg = import_module("psycopg")
+except ImportError:  # a host on SQLite alone needs no driver
+    psycopg = None
+
+Statement = tuple[str, Sequence[Any]]
+LOCK_TIMEOUT = "10s"
+# SQLSTATE classes of what passes by itself: connection, rollback, resources, operator, lock.
+PASSING_CLASSES = ("08", "40", "53", "57", "55P03")
+SQLITE_BUSY, SQLITE_LOCKED = 5, 6
+# How many writes PostgreSQL is given as one statement.
+TOGETHER = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The rows a statement gave and how many it wrote."""
+
+    rows: list[tuple[Any, ...]]
+    count: int
+
+
+class Database:
+    """One connection, spoken to in its own dialect."""
+
+    any: str
+    now: str
+    lock: str
+    try_lock: str
+    skip_locked: str
+    share: str
+
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        self.connection = connection
+
+    def run(self, statements: Sequence[Statement]) -> list[Result]:
+        """Run statements in order, in as few round trips as the driver allows."""
+        raise_if_cancelled()
+        self.connection.ensure_connection()
+        self.connection.validate_no_broken_transaction()
+        with self.connection.wrap_database_errors:
+            return self._run(statements)
+
+    def write(
+        self,
+        first: Sequence[Statement],
+        rest: Sequence[Statement],
+        last: Sequence[Statement] = (),
+    ) -> int:
+        """Run writes and count the rows they wrote. Those of `rest`, between the others, neither
+        see each other's rows nor mind their order."""
+        statements = [*first, *rest, *last]
+        return sum(result.count for result in self.run(statements)) if statements else 0
+
+    def one(self, sql: str, params: Sequence[Any] = ()) -> Result:
+        return self.run([(sql, params)])[0]
+
+    def spelled(self, sql: str) -> str:
+        """Fill in what the two databases spell differently."""
+        words = ("any", "now", "share", "skip_locked")
+        return _spelled(sql, tuple((word, getattr(self, word)) for word in words))
+
+    def _run(self, statements: Sequence[Statement]) -> list[Result]:
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Just after BEGIN: whatever makes the next read see all that was committed before it."""
+
+    def array(self, ids: Sequence[str] | Sequence[int]) -> Any:
+        """The parameter that `{any}` compares with."""
+        raise NotImplementedError
+
+    def moment(self, at: datetime | None) -> Any:
+        """A moment as a parameter."""
+        raise NotImplementedError
+
+    def present(self, later: timedelta = timedelta()) -> Any:
+        """The parameter of `{now}`, for this moment or a later one."""
+        raise NotImplementedError
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads inside the block see one moment, and hold up no writer."""
+        yield
+
+
+class PostgreSQL(Database):
+    """Prepared statements with server-side parameters, several of them to a round trip."""
+
+    any = "= ANY(%s)"
+    now = "(clock_timestamp() + %s)"
+    skip_locked = "FOR UPDATE SKIP LOCKED"
+    share = "FOR SHARE"
+    # Conditions are worked out before the row is locked, so the timeout is set and the command
+    # claimed by the same statement that then waits. They hold until the transaction ends.
+    lock = f"AND set_config('lock_timeout', '{LOCK_TIMEOUT}', true) <> '' FOR NO KEY UPDATE"
+    try_lock = (
+        f"AND set_config('lock_timeout', '{LOCK_TIMEOUT}', true) <> '' "
+        "AND pg_try_advisory_xact_lock(%s) FOR NO KEY UPDATE"
+    )
+
+    def write(
+        self,
+        first: Sequence[Statement],
+        rest: Sequence[Statement],
+        last: Sequence[Statement] = (),
+    ) -> int:
+        parts = [rest[start : start + TOGETHER] for start in range(0, len(rest), TOGETHER)]
+        joined = [_together(part) for part in parts]
+        results = self.run([*first, *joined, *last]) if first or joined or last else []
+        # A joined statement gives a row with its count, the others are counted by the driver.
+        return sum(each.rows[0][0] if each.rows else each.count for each in results)
+
+    def _run(self, statements: Sequence[Statement]) -> list[Result]:
+        raw: Any = self.connection.connection
+        if psycopg is None or not isinstance(raw, psycopg.Connection):
+            raise ConfigurationError("PostgreSQL needs psycopg 3")
+        with self._preparing(raw):
+            if len(statements) == 1:
+                cursors = [_executed(raw, *statements[0])]
+            else:
+                with raw.pipeline():
+                    cursors = [_executed(raw, *statement) for statement in statements]
+            return [_result(cursor) for cursor in cursors]
+
+    @contextmanager
+    def _preparing(self, raw: Any) -> Iterator[None]:
+        """Django turns preparing off for the sake of poolers; a host behind one says so."""
+        if self.connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
+            yield
+            return
+        before, raw.prepare_threshold = raw.prepare_threshold, 1
+        try:
+            yield
+        finally:
+            raw.prepare_threshold = before
+
+    def array(self, ids: Sequence[str] | Sequence[int]) -> Any:
+        return list(ids)
+
+    def moment(self, at: datetime | None) -> Any:
+        return at
+
+    def present(self, later: timedelta = timedelta()) -> Any:
+        return clock.shift() + later
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        with transaction.atomic(using=self.connection.alias):
+            self.one("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+
+class SQLite(Database):
+    """One writer at a time, no round trips."""
+
+    any = "IN (SELECT value FROM json_each(%s))"
+    now = "%s"
+    skip_locked = ""
+    share = ""
+    lock = ""
+    try_lock = ""
+
+    def _run(self, statements: Sequence[Statement]) -> list[Result]:
+        raw: Any = self.connection.connection
+        return [_result(raw.execute(_question_marks(sql), params)) for sql, params in statements]
+
+    def begin(self) -> None:
+        # A host that begins its transactions deferred would read first and then fail to upgrade
+        # its lock; a statement that writes, even nothing, takes the lock and waits for it.
+        if getattr(self.connection, "transaction_mode", None) not in ("IMMEDIATE", "EXCLUSIVE"):
+            self.one("UPDATE artifactr_cursor SET seq = seq WHERE id = 0")
+
+    def array(self, ids: Sequence[str] | Sequence[int]) -> Any:
+        return json.dumps(list(ids))
+
+    def moment(self, at: datetime | None) -> Any:
+        return None if at is None else str(at.astimezone(UTC).replace(tzinfo=None))
+
+    def present(self, later: timedelta = timedelta()) -> Any:
+        return self.moment(clock.now() + later)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        # Not `atomic`, which begins IMMEDIATE where the host follows our advice.
+        self.one("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            self.one("ROLLBACK")
+
+
+def database() -> Database:
+    """The database that holds the workspaces, on this thread's connection."""
+    connection = connections[router.db_for_write(Workspace)]
+    match connection.vendor:
+        case "postgresql":
+            return PostgreSQL(connection)
+        case "sqlite":
+            return SQLite(connection)
+    raise ConfigurationError(f"{connection.vendor} is not supported: use PostgreSQL or SQLite")
+
+
+@contextmanager
+def unavailable_when_busy() -> Iterator[None]:
+    """A lock waited for in vain, a lost connection, a deadlock: `Unavailable`, try again."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        if not _passes(error.__cause__):
+            raise
+        raise Unavailable("the database is busy or away; try again") from error
+
+
+def as_moment(value: Any) -> datetime | None:
+    """A moment as the driver gave it, in UTC."""
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _passes(cause: BaseException | None) -> bool:
+    if psycopg is not None and isinstance(cause, psycopg.Error):
+        return cause.sqlstate is None or cause.sqlstate.startswith(PASSING_CLASSES)
+    code = getattr(cause, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED)
+
+
+def _executed(raw: Any, sql: str, params: Sequence[Any]) -> Any:
+    return psycopg.Cursor(raw).execute(sql, params, prepare=True)
+
+
+def _result(cursor: Any) -> Result:
+    return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+
+
+def _together(statements: Sequence[Statement]) -> Statement:
+    """One statement that does what several do: each costs more on its way than in its doing."""
+    if len(statements) == 1:
+        return statements[0]
+    params = [value for _, values in statements for value in values]
+    return _joined(tuple(sql for sql, _ in statements)), params
+
+
+@cache
+def _joined(texts: tuple[str, ...]) -> str:
+    parts = ", ".join(f"s{index} AS ({sql} RETURNING 1)" for index, sql in enumerate(texts))
+    counts = " + ".join(f"(SELECT count(*) FROM s{index})" for index in range(len(texts)))
+    return f"WITH {parts} SELECT {counts}"
+
+
+@cache
+def _question_marks(sql: str) -> str:
+    return sql.replace("%s", "?")
+
+
+@cache
+def _spelled(sql: str, words: tuple[tuple[str, str], ...]) -> str:
+    return sql.format(**dict(words))

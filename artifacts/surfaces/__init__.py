@@ -1,0 +1,1 @@
+"""What the surfaces of every app share: who the caller is, how errors are said, pages."""

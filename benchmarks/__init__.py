@@ -1,0 +1,1 @@
+"""Speed, measured beside a floor in the same run. `python -m benchmarks` prints JSON lines."""

@@ -1,0 +1,1 @@
+"""What agents run on and learn from, kept as maintained values."""

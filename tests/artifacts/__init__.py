@@ -1,0 +1,1 @@
+"""The foundation app, one file per door."""

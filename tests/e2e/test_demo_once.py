@@ -1,0 +1,64 @@
+"""`manage.py demo --once`: the story in one process, on an empty database and again on a full one."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from artifacts import pool
+from tests.support import sites
+from tests.support.models import Script, hosting, say
+
+STORY = [
+    "thread_created",
+    "artifact_created",
+    "artifact_created",
+    "focus_changed",
+    "artifact_changed",
+    "message_posted",
+    "run_started",
+    *["tool_called", "tool_returned"] * 2,
+    *["tool_called", "artifact_changed", "tool_returned"],
+    *["tool_called", "proposal_created", "tool_returned"],
+    "message_posted",
+    "run_ended",
+    "artifact_changed",
+    "proposal_resolved",
+]
+
+
+@pytest.mark.parametrize("with_redis", [False, True], ids=["alone", "redis in the environment"])
+def test_it_tells_the_story_and_again(tmp_path: Path, redis_url: str, with_redis: bool) -> None:
+    url = f"{redis_url}/9" if with_redis else None
+    with sites.site(tmp_path, redis_url=url) as site:
+        for _ in range(2):
+            told = site.manage("demo", "--once")
+            assert told.returncode == 0, told.stdout + told.stderr
+            first, header, *rows = told.stdout.splitlines()
+            assert "offline scripted model" in first
+            assert header.split() == ["seq", "actor", "event", "summary"]
+            cells = [re.split(r"\s{2,}", row) for row in rows]
+            assert [each[0] for each in cells] == [str(n + 1) for n in range(len(STORY))]
+            assert [each[2] for each in cells] == STORY
+            assert {each[1] for each in cells} == {"Ana", "assistant for Ana"}
+            assert cells[-1][1] == "Ana"
+
+
+@pytest.fixture
+def closed_pool() -> Iterator[None]:
+    yield
+    pool.close_pool()
+
+
+def test_a_step_that_goes_another_way_is_exit_code_1(
+    transactional_db: None, closed_pool: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        hosting(Script(say("I do nothing."))),
+        pytest.raises(CommandError, match="the agent did not edit the document") as refused,
+    ):
+        call_command("demo", "--once")
+    assert refused.value.returncode == 1
+    assert "said: I do nothing." in capsys.readouterr().out

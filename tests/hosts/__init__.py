@@ -1,0 +1,1 @@
+"""The wheel in other people's projects: built, installed into a fresh environment, used."""

@@ -1,0 +1,1 @@
+"""The bundled site: what its environment variables do."""

@@ -1,0 +1,68 @@
+"""A workspace, its people and a thread; real commits, so that other threads see them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from artifacts import core, models, pool
+from artifacts.workspace import Workspace, open_workspace
+from threads import selectors, tasks
+
+ANA = core.UserActor(id="1", name="Ana")
+BEN = core.UserActor(id="2", name="Ben")
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A thread in a workspace, as Ana sees it."""
+
+    workspace: Workspace
+    id: str
+
+    def post(self, text: str, *, actor: core.UserActor = ANA, kind: Any = "message") -> str:
+        command = core.PostMessage(thread_id=self.id, content=text, kind=kind)
+        self.workspace.as_actor(actor).commit(command)
+        return command.message_id
+
+    def run_turn(self) -> None:
+        """What a worker does with the wake-up."""
+        tasks.run_turn(self.workspace.id, self.id)
+
+    def said(self) -> list[str]:
+        return [
+            each.event.content
+            for each in selectors.messages(self.workspace, self.id)
+            if isinstance(each.event, core.MessagePosted)
+        ]
+
+    def runs(self) -> list[core.Run]:
+        return selectors.runs(self.workspace, thread_id=self.id)
+
+    def events(self, *types: type[Any]) -> list[Any]:
+        """The events of these types, in order."""
+        return [each.event for each in self.workspace.read() if isinstance(each.event, types)]
+
+
+@pytest.fixture
+def workspace(transactional_db: None) -> Iterator[Workspace]:
+    tenant = models.Tenant.objects.create(name="Tests")
+    row = models.Workspace.objects.create(tenant=tenant, name="Tests")
+    yield open_workspace(row.public_id, actor=ANA)
+    pool.close_pool()
+
+
+@pytest.fixture
+def open_chat(workspace: Workspace) -> Callable[[], Chat]:
+    def opened() -> Chat:
+        command = core.CreateThread(title="A chat")
+        workspace.commit(command)
+        return Chat(workspace, command.thread_id)
+
+    return opened
+
+
+@pytest.fixture
+def chat(open_chat: Callable[[], Chat]) -> Chat:
+    return open_chat()

@@ -1,0 +1,124 @@
+"""The port that runs tasks: on this process's threads, or handed to Celery."""
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from celery import current_app, shared_task
+from django.test import override_settings
+
+from artifacts import executor
+
+ran: list[Any] = []
+started, go_on = threading.Event(), threading.Event()
+
+
+@shared_task(name="tests.note")
+def note(value: str) -> None:
+    ran.append(value)
+
+
+@shared_task(name="tests.wait")
+def wait() -> None:
+    started.set()
+    go_on.wait(10)
+    ran.append("waited")
+
+
+@shared_task(name="tests.fail")
+def fail() -> None:
+    raise RuntimeError("on purpose")
+
+
+@pytest.fixture
+def local(monkeypatch: pytest.MonkeyPatch) -> Iterator[executor.LocalExecutor]:
+    ran.clear()
+    started.clear()
+    go_on.clear()
+    schedule, current_app.conf.beat_schedule = current_app.conf.beat_schedule, {}
+    local = executor.LocalExecutor(threads=1)
+    monkeypatch.setattr(executor, "_local", local)
+    with override_settings(ARTIFACTR={"EXECUTOR": "threads"}):
+        yield local
+    go_on.set()
+    local.stop(10)
+    current_app.conf.beat_schedule = schedule
+
+
+def until(what: Any) -> None:
+    deadline = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_it_runs_the_task_on_another_thread(local: executor.LocalExecutor) -> None:
+    executor.enqueue("tests.note", "here")
+    until(lambda: ran == ["here"])
+
+
+def test_a_failing_task_stops_nothing(
+    local: executor.LocalExecutor, caplog: pytest.LogCaptureFixture
+) -> None:
+    executor.enqueue("tests.fail")
+    executor.enqueue("tests.note", "after")
+    until(lambda: ran == ["after"])
+    assert "task tests.fail failed" in caplog.text
+
+
+def test_equal_calls_that_wait_are_one(local: executor.LocalExecutor) -> None:
+    executor.enqueue("tests.wait")
+    assert started.wait(10)
+    for _ in range(5):
+        executor.enqueue("tests.note", "once")
+    executor.enqueue("tests.note", "other")
+    go_on.set()
+    until(lambda: ran == ["waited", "once", "other"])
+
+
+def test_stop_waits_for_what_runs_and_drops_what_waits(local: executor.LocalExecutor) -> None:
+    executor.enqueue("tests.wait")
+    assert started.wait(10)
+    executor.enqueue("tests.note", "never")
+    threading.Timer(0.2, go_on.set).start()
+    assert local.stop(10)
+    assert ran == ["waited"]
+
+
+def test_stop_gives_up_in_time(local: executor.LocalExecutor) -> None:
+    executor.enqueue("tests.wait")
+    assert started.wait(10)
+    assert not local.stop(0.1)
+
+
+def test_periodic_tasks_run_again_and_again(local: executor.LocalExecutor) -> None:
+    current_app.conf.beat_schedule = {
+        "a": {"task": "tests.note", "schedule": 0.02, "args": ("seconds",)},
+        "b": {"task": "tests.note", "schedule": timedelta(milliseconds=20), "args": ("delta",)},
+    }
+    executor.start()
+    until(lambda: ran.count("seconds") > 2 and ran.count("delta") > 2)
+
+
+def test_with_celery_it_only_hands_over(
+    local: executor.LocalExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(
+        current_app.tasks["tests.note"],
+        "apply_async",
+        lambda args, **options: sent.append((args, options)),
+    )
+    with override_settings(ARTIFACTR={"EXECUTOR": "celery"}):
+        executor.start()
+        executor.enqueue("tests.note", "there", expires_seconds=30)
+    assert sent == [(("there",), {"expires": 30, "retry": False})]
+    assert ran == []
+
+
+def test_every_periodic_task_of_the_site_exists() -> None:
+    for entry in current_app.conf.beat_schedule.values():
+        assert entry["task"] in current_app.tasks

@@ -1,0 +1,222 @@
+"""The generic tools, through a turn: what they do, what they refuse, and what the model is told."""
+
+from typing import Any
+
+import pytest
+from pydantic_ai import RunContext
+from pydantic_ai.messages import ModelMessage, ToolReturnPart
+
+from artifacts import core
+from tests.support.models import Script, agent_with, call, hosting, say
+from tests.threads.conftest import BEN, Chat
+from threads import selectors
+from threads.agent import Session
+
+
+def create(chat: Chat, kind: str = "paper", **data: Any) -> str:
+    command = core.CreateArtifact(kind=kind, data=data)
+    chat.workspace.commit(command)
+    return command.artifact_id
+
+
+def told(chat: Chat, *steps: Any, **kwargs: Any) -> list[str]:
+    """Run a turn with these steps; what each tool told the model."""
+    chat.post("Go")
+    script = Script(*steps, say("ok"))
+    with hosting(agent_with(script.model, **kwargs)):
+        chat.run_turn()
+    (run,) = chat.runs()
+    assert run.status == "completed", chat.events(core.RunEnded)
+    return [
+        str(part.content)
+        for message in script.requests[-1]
+        for part in message.parts
+        if isinstance(part, ToolReturnPart)
+    ]
+
+
+def test_list_shows_what_is_there(chat: Chat) -> None:
+    paper, board = create(chat, text="# Title\nMore"), create(chat, "board", goal="Ship")
+    (answer,) = told(chat, call("list_artifacts"))
+    assert f"{paper} (paper, version 1): # Title" in answer.splitlines()
+    assert f"{board} (board, version 1)" in answer
+
+    follow_up = selectors.thread(chat.workspace, chat.id)
+    assert follow_up.focus == ()
+
+
+def test_read_follows(chat: Chat) -> None:
+    paper = create(chat, text="All of it.")
+    (answer,) = told(chat, call("read_artifact", artifact_id=paper))
+    assert answer == f"{paper} (paper, version 1)\nAll of it."
+    assert selectors.thread(chat.workspace, chat.id).focus == (paper,)
+
+
+def test_create_writes_as_the_agent_and_follows(chat: Chat) -> None:
+    (answer,) = told(chat, call("create_artifact", kind="paper", data={"text": "New."}))
+    (created,) = chat.events(core.ArtifactCreated)
+    assert created.thread_id == chat.id
+    assert created.run_id == chat.runs()[0].id
+    assert answer == f"Done: {created.artifact_id} is now at version 1."
+    author = chat.workspace.artifact(created.artifact_id).updated_by
+    assert author.participant == f"agent:{chat.id}"
+    assert isinstance(author, core.AgentActor)
+    assert author.on_behalf_of == core.UserActor(id="1", name="Ana")
+    assert selectors.thread(chat.workspace, chat.id).focus == (created.artifact_id,)
+
+
+def test_create_of_a_kind_to_propose_is_a_proposal(chat: Chat) -> None:
+    (answer,) = told(chat, call("create_artifact", kind="board", data={"goal": "Ship"}))
+    (proposal,) = chat.workspace.proposals("pending")
+    assert proposal.id in answer
+
+
+def test_edit_text_replaces_and_follows(chat: Chat) -> None:
+    paper = create(chat, text="One line.")
+    edits = [{"old": "One", "new": "Two"}, {"old": "Two line", "new": "Two lines"}]
+    (answer,) = told(chat, call("edit_text", artifact_id=paper, edits=edits))
+    assert chat.workspace.artifact(paper).data == {"text": "Two lines."}
+    assert answer == f"Done: {paper} is now at version 2."
+    assert selectors.thread(chat.workspace, chat.id).focus == (paper,)
+
+
+def test_edit_text_can_propose(chat: Chat) -> None:
+    paper = create(chat, text="One line.")
+    edits = [{"old": "One", "new": "Two"}]
+    told(chat, call("edit_text", artifact_id=paper, edits=edits, propose=True))
+    assert chat.workspace.artifact(paper).version == 1
+    assert len(chat.workspace.proposals("pending")) == 1
+
+
+def test_suggest_mode_turns_a_direct_edit_into_a_proposal_until_it_ends(chat: Chat) -> None:
+    paper = create(chat, text="One line.")
+    chat.workspace.commit(core.SetThreadMode(thread_id=chat.id, mode="suggest"))
+    told(chat, call("edit_text", artifact_id=paper, edits=[{"old": "One", "new": "Two"}]))
+    assert chat.workspace.artifact(paper).version == 1
+    assert len(chat.workspace.proposals("pending")) == 1
+
+    chat.workspace.commit(core.SetThreadMode(thread_id=chat.id, mode="edit"))
+    chat.post("Now really")
+    step = call("edit_text", artifact_id=paper, edits=[{"old": "One", "new": "Two"}])
+    with hosting(Script(step, say("ok"))):
+        chat.run_turn()
+    assert chat.workspace.artifact(paper).version == 2
+
+
+def test_a_missing_anchor_comes_back_with_the_text_as_it_is(chat: Chat) -> None:
+    paper = create(chat, text="One line.")
+    wrong = call("edit_text", artifact_id=paper, edits=[{"old": "Five", "new": "Two"}])
+    right = call("edit_text", artifact_id=paper, edits=[{"old": "One", "new": "Two"}])
+    first, second = told(chat, wrong, right)
+    assert "patch_failed" in first
+    assert "One line." in first
+    assert second.startswith("Done")
+    statuses = [each.status for each in chat.events(core.ToolReturned)]
+    assert statuses == ["retry", "ok"]
+
+
+def test_a_conflict_comes_back_with_the_version_in_force(chat: Chat) -> None:
+    paper = create(chat, text="One line.")
+
+    async def stale(ctx: RunContext[Session[Any]]) -> str:
+        """An application's tool that loses a race."""
+        patch = core.TextEdits(edits=(core.TextEdit(old="One", new="Ben's"),))
+        await chat.workspace.as_actor(BEN).acommit(
+            core.EditArtifact(artifact_id=paper, base_version=1, patch=patch)
+        )
+        await ctx.deps.workspace.acommit(core.ArchiveArtifact(artifact_id=paper, base_version=1))
+        return "archived"
+
+    (answer,) = told(chat, call("stale"), tools=[stale])
+    assert "version_conflict" in answer
+    assert f"{paper} (paper, version 2)\nBen's line." in answer
+
+
+def test_data_that_does_not_fit_comes_back(chat: Chat) -> None:
+    wrong = call("create_artifact", kind="paper", data={"title": "no such field"})
+    (answer,) = told(chat, wrong)
+    assert "validation_failed" in answer
+    assert "title" in answer
+
+
+def test_an_unknown_artifact_is_a_plain_failure(chat: Chat) -> None:
+    (answer,) = told(chat, call("read_artifact", artifact_id="art_none"))
+    assert "not_found" in answer
+    (returned,) = chat.events(core.ToolReturned)
+    assert returned.status == "error"
+
+
+def test_other_kinds_are_refused(chat: Chat) -> None:
+    value = create(chat, "maintained_value", text="Not for this agent")
+    read, made = told(
+        chat,
+        call("read_artifact", artifact_id=value),
+        call("create_artifact", kind="maintained_value", data={}),
+    )
+    assert "board, paper" in read
+    assert "board, paper" in made
+    assert "Not for this agent" not in read
+
+
+def test_archive_makes_it_read_only(chat: Chat) -> None:
+    paper = create(chat, text="Old.")
+    told(chat, call("archive_artifact", artifact_id=paper))
+    assert chat.workspace.artifact(paper).archived
+
+
+def test_summaries_in_the_log_are_bounded_and_clean(chat: Chat) -> None:
+    text = "word\0 " * 1_000
+    told(chat, call("create_artifact", kind="paper", data={"text": text}), say("x"))
+    (called,) = chat.events(core.ToolCalled)
+    assert len(called.args_summary) <= 500
+    assert "\0" not in called.args_summary
+
+
+def test_a_tool_sees_the_hosts_own_things_and_commits_as_the_agent(chat: Chat) -> None:
+    async def stamp(ctx: RunContext[Session[dict[str, str]]]) -> str:
+        """Write what the host handed over."""
+        command = core.CreateArtifact(kind="paper", data={"text": ctx.deps.app["stamp"]})
+        outcome = await ctx.deps.workspace.acommit(command)
+        assert isinstance(outcome, core.Applied)
+        return f"at version {outcome.version}"
+
+    chat.post("Go")
+    script = Script(call("stamp"), say("ok"))
+    with hosting(agent_with(script.model, tools=[stamp]), app={"stamp": "from the host"}):
+        chat.run_turn()
+    (created,) = chat.events(core.ArtifactCreated)
+    assert created.data == {"text": "from the host"}
+    assert (created.thread_id, created.run_id) == (chat.id, chat.runs()[0].id)
+
+
+def test_the_model_is_told_what_it_follows_and_the_mode_afresh(chat: Chat) -> None:
+    paper = create(chat, text="One line.")
+    chat.workspace.commit(core.SetThreadMode(thread_id=chat.id, mode="suggest"))
+    seen: list[str] = []
+
+    async def look(messages: list[ModelMessage]) -> Any:
+        seen.append(str(messages[-1].instructions))  # type: ignore[union-attr]
+        return call("read_artifact", artifact_id=paper) if len(seen) == 1 else say("ok")
+
+    chat.post("Go")
+    with hosting(Script(look, look)):
+        chat.run_turn()
+    before, after = seen
+    assert "suggest mode" in before
+    assert paper not in before
+    assert f"- {paper} (paper, version 1)" in after
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_function_model_answers_whole_and_streamed(chat: Chat, streamed: bool) -> None:
+    async def watch(ctx: Any, events: Any) -> None:
+        kinds.extend([each.event_kind async for each in events])
+
+    from asgiref.sync import async_to_sync
+
+    kinds: list[str] = []
+    agent = agent_with(Script(say("Word by word")).model, capabilities=[])
+    handler = {"event_stream_handler": watch} if streamed else {}
+    result: Any = async_to_sync(agent.run)("Go", **handler)  # type: ignore[arg-type]
+    assert result.output == "Word by word"
+    assert (kinds.count("part_delta") > 1) is streamed

@@ -1,0 +1,1 @@
+"""Conversations and agent turns on top of `artifacts`."""

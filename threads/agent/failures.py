@@ -1,0 +1,68 @@
+"""Why a turn failed: a code, and a sentence that people can read. Never a stack trace.
+
+What a provider answered may hold content or credentials, so its words stay out of the log too.
+"""
+
+from __future__ import annotations
+
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelHTTPError,
+    RunTimedOut,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+    UserError,
+)
+
+from artifacts.core import Rejection, Unavailable
+
+from .agents import AgentUnknown
+from .history import HistoryUnreadable
+
+
+class EmptyReply(Exception):
+    """The model ended without a word."""
+
+
+class CannotPause(Exception):
+    """A tool asked to wait for a person."""
+
+
+class ToolCrashed(Exception):
+    """A tool raised what no tool should."""
+
+    def __init__(self, tool_name: str) -> None:
+        super().__init__(tool_name)
+        self.tool_name = tool_name
+
+
+class RequestTimedOut(Exception):
+    """One request to the model took too long."""
+
+
+REASONS: dict[type[Exception], tuple[str, str]] = {
+    AgentUnknown: ("agent_unknown", "This installation has no agent of the thread's name."),
+    HistoryUnreadable: ("history_unreadable", "The stored history of this thread is unreadable."),
+    EmptyReply: ("empty_reply", "The model answered nothing."),
+    CannotPause: ("cannot_pause", "A tool asked to wait for a person, which turns cannot do."),
+    RequestTimedOut: ("model_timeout", "The model did not answer in time."),
+    RunTimedOut: ("turn_timeout", "The turn took longer than it may."),
+    UsageLimitExceeded: ("limit_exceeded", "The turn used more requests or tools than it may."),
+    UnexpectedModelBehavior: ("model_misbehaved", "The model did not give a usable answer."),
+    ModelAPIError: ("model_failed", "The model could not be reached or refused the request."),
+    UserError: ("agent_misconfigured", "The agent or its model is not set up correctly."),
+    Unavailable: ("unavailable", "The database was busy for too long."),
+    Rejection: ("rejected", "The workspace refused what the turn ended with."),
+}
+
+
+def explained(error: Exception) -> tuple[str, str]:
+    """Reason and sentence for whatever ended a turn."""
+    if isinstance(error, ToolCrashed):
+        return "tool_failed", f"The tool {error.tool_name} failed."
+    if isinstance(error, ModelHTTPError):
+        return "model_failed", f"The model's provider answered with status {error.status_code}."
+    for cls, reason in REASONS.items():
+        if isinstance(error, cls):
+            return reason
+    return "internal_error", "The turn failed for a reason that is in the server's own log."

@@ -1,0 +1,1 @@
+"""PRIVATE: the writers of this app's rows, called inside the write path's transaction."""

@@ -1,0 +1,168 @@
+"""What waits to be sent to one reader: bounded, in order, drained by one writer.
+
+Durable frames that do not fit end the connection, as the log can replay them. Live frames that do
+not fit are lost, oldest first, and the reader is told with one frame where they would have been.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from artifacts import conf
+from artifacts.core.protocol import AppLive, Live
+
+TOO_SLOW = 4429
+# Names the live frame that stands for lost ones. Clients that do not know it may pass it over.
+LOST = "artifactr.lost"
+# Of how many runs a connection remembers which frames it had.
+RUNS_REMEMBERED = 1_000
+
+
+@dataclass(slots=True)
+class _LiveEntry:
+    run_id: str
+    number: int
+    text: str | None  # None once it was dropped
+
+
+class Outbox:
+    """Frames for one connection, and the code with which it closes."""
+
+    def __init__(self) -> None:
+        settings = conf.settings()
+        self._most_frames, self._most_bytes = settings.OUTBOX_FRAMES, settings.OUTBOX_BYTES
+        self._most_live, self._most_live_bytes = settings.LIVE_FRAMES, settings.LIVE_BYTES
+        self._entries: deque[str | _LiveEntry] = deque()
+        self._live: deque[_LiveEntry] = deque()
+        self._frames = self._bytes = self._live_bytes = 0
+        self._sent: dict[str, int] = {}
+        self._offered: dict[str, int] = {}
+        self._filled, self._drained = asyncio.Event(), asyncio.Event()
+        self.code: int | None = None
+        self.closed = asyncio.Event()
+
+    @property
+    def is_closed(self) -> bool:
+        return self.code is not None
+
+    @property
+    def is_half_full(self) -> bool:
+        """A replay stops here, so that answers and what is live find room beside it."""
+        return self._frames * 2 >= self._most_frames or self._bytes * 2 >= self._most_bytes
+
+    def fits(self, frames: int) -> bool:
+        """Whether so many more would leave room for what comes beside them."""
+        return (self._frames + frames) * 2 <= self._most_frames
+
+    def offer(self, text: str) -> None:
+        """Add a frame that must not be lost; if it does not fit, the connection closes."""
+        if self.is_closed:
+            return
+        is_over = self._bytes + len(text) > self._most_bytes or self._frames >= self._most_frames
+        if self._frames and is_over:
+            self.close(TOO_SLOW)
+            return
+        self._entries.append(text)
+        self._frames += 1
+        self._bytes += len(text)
+        self._filled.set()
+
+    def offer_live(self, run_id: str, number: int, text: str) -> None:
+        """Add a live frame, unless this connection was offered it before."""
+        if self.is_closed or number <= self._offered.get(run_id, 0):
+            return
+        _remember(self._offered, run_id, number)
+        entry = _LiveEntry(run_id, number, text)
+        self._entries.append(entry)
+        self._live.append(entry)
+        self._live_bytes += len(text)
+        while len(self._live) > self._most_live or (
+            self._live_bytes > self._most_live_bytes and len(self._live) > 1
+        ):
+            self._drop_oldest()
+        if len(self._entries) > self._frames + 2 * self._most_live:
+            self._entries = deque(each for each in self._entries if _is_there(each))
+        self._filled.set()
+
+    async def room(self) -> None:
+        """Wait until most of what waits was sent, or nothing will be any more."""
+        while not self.is_closed and (
+            self._frames * 4 > self._most_frames or self._bytes * 4 > self._most_bytes
+        ):
+            self._drained.clear()
+            await self._drained.wait()
+
+    async def get(self) -> str | None:
+        """The next frame; None once closed."""
+        while True:
+            text = self._next()
+            if text is not None:
+                return text
+            if self.is_closed:
+                return None
+            self._filled.clear()
+            await self._filled.wait()
+
+    def close(self, code: int, *, after_frames: bool = False) -> None:
+        """Take nothing more. What waits is dropped, or goes first."""
+        if self.is_closed:
+            return
+        self.code = code
+        self.closed.set()
+        if not after_frames:
+            self._entries.clear()
+            self._live.clear()
+        self._filled.set()
+        self._drained.set()
+
+    def _next(self) -> str | None:
+        while self._entries:
+            entry = self._entries[0]
+            if isinstance(entry, str):
+                self._entries.popleft()
+                self._frames -= 1
+                self._bytes -= len(entry)
+                self._drained.set()
+                return entry
+            text = self._next_live(entry)
+            if text is not None:
+                return text
+        return None
+
+    def _next_live(self, entry: _LiveEntry) -> str | None:
+        """The frame itself, or first the one that tells of lost ones before it."""
+        if entry.text is None:
+            self._entries.popleft()
+            return None
+        missing = entry.number - self._sent.get(entry.run_id, 0) - 1
+        if missing > 0:
+            _remember(self._sent, entry.run_id, entry.number - 1)
+            return _lost(entry.run_id, missing)
+        self._entries.popleft()
+        self._live.popleft()
+        self._live_bytes -= len(entry.text)
+        _remember(self._sent, entry.run_id, entry.number)
+        return entry.text
+
+    def _drop_oldest(self) -> None:
+        entry = self._live.popleft()
+        assert entry.text is not None
+        self._live_bytes -= len(entry.text)
+        entry.text = None
+
+
+def _is_there(entry: str | _LiveEntry) -> bool:
+    return isinstance(entry, str) or entry.text is not None
+
+
+def _lost(run_id: str, frames: int) -> str:
+    lost = AppLive(name=LOST, data={"frames": frames})
+    return Live(run_id=run_id, event=lost).model_dump_json(exclude_none=True)
+
+
+def _remember(numbers: dict[str, int], run_id: str, number: int) -> None:
+    numbers[run_id] = number
+    if len(numbers) > RUNS_REMEMBERED:
+        del numbers[next(iter(numbers))]

@@ -12,7 +12,11 @@ os.environ.setdefault("DATABASE_POOL_SIZE", "16")
 http = get_asgi_application()
 
 # Consumers read models, which exist only now.
+from artifacts import executor  # noqa: E402
 from threads.consumers.pacing import paced  # noqa: E402
 from threads.consumers.routing import websocket_application  # noqa: E402
 
 application = ProtocolTypeRouter({"http": paced(http), "websocket": websocket_application})
+
+# Where this process runs the tasks itself, it also looks for threads whose wake-up was lost.
+executor.start()

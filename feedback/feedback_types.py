@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from artifacts.core import Feedback
+from artifacts.core.values import Text
 
 
 class Thumbs(Feedback, targets={"turn", "message", "artifact", "thread"}):
     """Good or not, with a word on why."""
 
     up: bool
-    comment: str | None = None
+    comment: Text | None = None
 
 
 class Correction(Feedback, targets={"turn", "message", "artifact", "thread"}):
     """What should have been there instead."""
 
-    expected: str
-    comment: str | None = None
+    expected: Text
+    comment: Text | None = None

@@ -117,15 +117,15 @@ def _told(
 def _line(row: Event, text: str, place: str) -> dict[str, Any]:
     envelope = Envelope.model_validate_json(text)
     event = envelope.event
-    is_message = isinstance(event, MessagePosted)
+    message = event if isinstance(event, MessagePosted) else None
     return {
         "seq": row.seq,
         "at": row.at,
         "type": row.type,
         "who": who(envelope.actor),
         "is_agent": is_agent(envelope.actor),
-        "is_notice": is_message and event.kind == "notice",
-        "message": event.content if is_message else None,
+        "is_notice": message is not None and message.kind == "notice",
+        "message": message.content if message else None,
         "line": event_line(event),
         "url": reverse("admin:artifactr_event_by_seq", args=[place, row.seq]),
         "proposal_url": page_of("proposal", place, getattr(event, "proposal_id", None)),

@@ -60,11 +60,11 @@ def threads(
     workspace: Workspace, *, after: str | None = None, limit: int = 100
 ) -> list[core.Thread]:
     """A page of threads, oldest first, after the one with this id."""
-    return [thread_of(row) for row in _page(_threads(workspace), after, limit)]
+    return [_shown(workspace, row) for row in _page(_threads(workspace), after, limit)]
 
 
 def thread(workspace: Workspace, thread_id: str) -> core.Thread:
-    return thread_of(thread_row(workspace, thread_id))
+    return _shown(workspace, thread_row(workspace, thread_id))
 
 
 def thread_row(workspace: Workspace, thread_id: str) -> models.Thread:
@@ -208,6 +208,13 @@ def waiting() -> QuerySet[models.Thread]:
         .select_related("workspace")
         .order_by("id")
     )
+
+
+def _shown(workspace: Workspace, row: models.Thread) -> core.Thread:
+    """A thread as its reader may see it: hidden artifacts are in no focus."""
+    thread = thread_of(row)
+    focus = tuple(id for id in thread.focus if id not in workspace.hidden.artifacts)
+    return thread if focus == thread.focus else thread.model_copy(update={"focus": focus})
 
 
 def _threads(workspace: Workspace) -> QuerySet[models.Thread]:

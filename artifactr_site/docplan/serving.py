@@ -6,8 +6,6 @@ import socket
 
 from django.core.management import CommandError
 
-from artifacts import executor
-
 HOST = "127.0.0.1"
 
 
@@ -25,17 +23,13 @@ def check_port(port: int) -> None:
 
 def serve(port: int) -> None:
     """Serve HTTP and WebSocket; comes back when the process is asked to stop."""
-    # Importing daphne installs its event loop, and the site's application opens the web side.
+    # Importing daphne installs its event loop; importing the application starts the tasks.
     from daphne.server import Server
 
     from artifactr_site.asgi import application
 
-    executor.start()
-    try:
-        Server(
-            application=application,
-            endpoints=[f"tcp:port={port}:interface={HOST}"],
-            server_name="artifactr",
-        ).run()
-    finally:
-        executor.stop()
+    Server(
+        application=application,
+        endpoints=[f"tcp:port={port}:interface={HOST}"],
+        server_name="artifactr",
+    ).run()

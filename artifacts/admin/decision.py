@@ -21,6 +21,9 @@ from artifacts.workspace import Workspace
 from .forms import ACCEPT, EDIT, REJECT, DecisionForm, EditForm
 from .preview import Preview, Step, preview, settled
 
+# Accepting as proposed what somebody has just rewritten would lose their work without a word.
+UNSENT = "You have edited the result: accept it with these edits, or undo them."
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
@@ -81,23 +84,33 @@ class Decision:
         """Send what was posted; None leaves this page with the reason and the person's input."""
         self._require()
         self.form = DecisionForm(posted)
-        is_edit = posted.get("decision") == EDIT
-        if is_edit:
-            self.edits = {step.proposal.id: self.edit_form(step, posted) for step in self.editable}
-        if not all([self.form.is_valid(), *(form.is_valid() for form in self.edits.values())]):
+        if not self._is_usable(posted):
             self.status = 422
             return None
-        if is_edit and not self.edits:
-            return self._refused(ValidationFailed("there is no result here that could be edited"))
+        decision = self.form.cleaned_data["decision"]
+        if decision == EDIT and not self.edits:
+            self._refused(ValidationFailed("there is no result here that could be edited"))
+            return None
         try:
             outcome = self.workspace.commit(
-                self._command(),
-                command_id=self.form.cleaned_data["command_id"] or None,
+                self._command(), command_id=self.form.cleaned_data["command_id"] or None
             )
         except ArtifactrError as refusal:
-            return self._refused(refusal)
+            self._refused(refusal)
+            return None
         assert isinstance(outcome, core.Resolved)
-        return Settled(self.form.cleaned_data["decision"], outcome)
+        return Settled(decision, outcome)
+
+    def _is_usable(self, posted: Mapping[str, Any]) -> bool:
+        """Whether the forms are valid and say what the person means."""
+        typed = {step.proposal.id: self.edit_form(step, posted) for step in self.editable}
+        decision = posted.get("decision")
+        if decision == EDIT:
+            self.edits = typed
+        elif decision == ACCEPT and any(form.was_edited for form in typed.values()):
+            self.edits = typed
+            self.form.add_error(None, UNSENT)
+        return all([self.form.is_valid(), *(form.is_valid() for form in self.edits.values())])
 
     @property
     def editable(self) -> list[Step]:
@@ -136,7 +149,9 @@ class Decision:
                 form = next(iter(self.edits.values()))
                 form.add_error(*_field_of(form, loc, text))
 
-    def _plain(self, decision: Literal["accept", "reject"]) -> core.RespondToProposal | core.ResolveGroup:
+    def _plain(
+        self, decision: Literal["accept", "reject"]
+    ) -> core.RespondToProposal | core.ResolveGroup:
         """The decision with nothing of the person's own."""
         if self.group_id is not None:
             return core.ResolveGroup(group_id=self.group_id, decision=decision)
@@ -181,4 +196,4 @@ def _field_of(form: EditForm, loc: list[Any], text: str) -> tuple[str | None, st
     if form.has_text and path == ["text"]:
         return "text", text
     where = f"{'.'.join(path)}: " if path else ""
-    return ("data" if "data" in form.fields else "text"), f"{where}{text}"
+    return ("json" if "json" in form.fields else "text"), f"{where}{text}"

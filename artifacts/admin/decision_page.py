@@ -59,6 +59,7 @@ class Card:
     missed_display: Display | None = None
     typed_display: Display | None = None
     edited_display: Display | None = None
+    seen_name: str = "seen"
     decided_by: str = ""
     decided_seq: int | None = None
 
@@ -108,7 +109,7 @@ def _decide(
         except Forbidden as refused:
             raise PermissionDenied(refused.message) from refused
         if done is not None:
-            messages.success(request, _said(admin, request, rows[0], done))
+            messages.success(request, _said(admin, request, rows, done))
             return HttpResponseRedirect(request.path)
         # Refused: what stood in the way is what the page must show now.
         seen = admin.get_queryset(request).filter(pk__in=[row.pk for row in rows])
@@ -126,7 +127,7 @@ def _decide(
         group_url=_group_url(rows[0]),
         has_buttons=_has_buttons(decision, rows[0]),
         command_id=core.new_id("cmd"),
-        waiting=_waiting(admin, request, rows[0]),
+        waiting=_waiting(admin, request, rows),
     )
 
 
@@ -150,6 +151,7 @@ def _card(decision: Decision, step: Step, row: Proposal) -> Card:
     if edit is None and step in decision.editable:
         edit = decision.edit_form(step)
     place = decision.workspace.id
+    has_artifact = bool(step.head_version or row.resolved_version)
     missed = _missed(decision, step)
     return Card(
         step=step,
@@ -158,11 +160,13 @@ def _card(decision: Decision, step: Step, row: Proposal) -> Card:
         by=who(proposal.proposed_by),
         display=change_display(row.kind, step.before, step.after),
         links={
-            "artifact": page_of("artifact", place, row.artifact_id),
+            # What is only proposed has no page yet.
+            "artifact": page_of("artifact", place, row.artifact_id if has_artifact else None),
             "thread": page_of("thread", place, row.thread_id),
             "run": page_of("run", place, row.run_id),
         },
         edit=edit,
+        seen_name=edit.add_prefix("seen") if edit else "",
         missed=missed,
         missed_count=max(step.head_version - proposal.base_version, 0),
         missed_display=_since_base(decision, step),
@@ -170,7 +174,9 @@ def _card(decision: Decision, step: Step, row: Proposal) -> Card:
         edited_display=change_display(row.kind, proposal.result, step.after)
         if step.is_edited
         else None,
-        decided_by=who(core.actor_adapter.validate_json(row.resolved_by)) if row.resolved_by else "",
+        decided_by=who(core.actor_adapter.validate_json(row.resolved_by))
+        if row.resolved_by
+        else "",
         decided_seq=_decided_seq(row) if row.resolved_at else None,
     )
 
@@ -228,22 +234,22 @@ def _group_url(row: Proposal) -> str | None:
     return reverse("admin:artifactr_proposal_decide_group", args=[row.pk])
 
 
-def _waiting(admin: Any, request: HttpRequest, row: Proposal) -> dict[str, Any]:
-    """How many others wait, and the next of them after this one."""
+def _waiting(admin: Any, request: HttpRequest, rows: Sequence[Proposal]) -> dict[str, Any]:
+    """How many others wait, and the next of them after these."""
     pending = admin.get_queryset(request).filter(status=Proposal.Status.PENDING)
-    others = pending.exclude(pk=row.pk).order_by("pk")
-    following = others.filter(pk__gt=row.pk).first() or others.first()
+    others = pending.exclude(pk__in=[row.pk for row in rows]).order_by("pk")
+    following = others.filter(pk__gt=rows[0].pk).first() or others.first()
     return {
         "count": others.count(),
         "url": admin.url_of(following) if following is not None else None,
     }
 
 
-def _said(admin: Any, request: HttpRequest, row: Proposal, done: Settled) -> Any:
+def _said(admin: Any, request: HttpRequest, rows: Sequence[Proposal], done: Settled) -> Any:
     outcome = done.outcome
     text = DONE[outcome.decision] + (" with your edits" if done.decision == "edit" else "")
     if outcome.version is not None:
-        text += f": {row.artifact_id} is now at version {outcome.version}"
-    following = _waiting(admin, request, row)["url"]
+        text += f": {rows[0].artifact_id} is now at version {outcome.version}"
+    following = _waiting(admin, request, rows)["url"]
     more = format_html(' · <a href="{}">next pending</a>', following) if following else ""
     return format_html("{} (seq {}){}", text, outcome.seq, more)

@@ -1,4 +1,4 @@
-"""Filters of the lists. Their choices come from rows the reader may see, so none names another's."""
+"""Filters of the lists; their choices come from rows the reader may see and name no others."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class ThreadFilter(SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [("", "")]
 
-    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+    def choices(self, changelist: Any) -> Iterator[Any]:
         """The one field, and the other filters it must keep."""
         kept = {name: v for name, v in changelist.params.items() if name != self.parameter_name}
         yield {"value": self.value() or "", "name": self.parameter_name, "kept": kept}

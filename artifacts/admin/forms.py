@@ -5,8 +5,10 @@ The forms read and write text; what it means is for the rules to say.
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import hashlib
+from collections.abc import Iterable
+from json import dumps
+from typing import Any, Final
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -20,7 +22,9 @@ from artifacts.core.values import Id
 
 from .displays import is_markdown
 
-ACCEPT, EDIT, REJECT = "accept", "edit", "reject"
+ACCEPT: Final = "accept"
+EDIT: Final = "edit"
+REJECT: Final = "reject"
 
 _expected: TypeAdapter[dict[str, Expect]] = TypeAdapter(dict[Id, Expect])
 
@@ -63,7 +67,7 @@ class EditForm(forms.Form):
     text = forms.CharField(
         label=_("Text"), required=False, strip=False, widget=_area(spellcheck="true")
     )
-    data = forms.CharField(
+    json = forms.CharField(
         label=_("Data (JSON)"),
         required=False,
         strip=False,
@@ -75,15 +79,32 @@ class EditForm(forms.Form):
         self.has_text = is_markdown(kind) and isinstance(result.get("text"), str)
         rest = {name: value for name, value in result.items() if name != "text"}
         shown = rest if self.has_text else result
-        initial = {"text": result.get("text"), "data": json.dumps(shown, indent=2, ensure_ascii=False)}
+        initial = {
+            "text": result.get("text"),
+            "json": dumps(shown, indent=2, ensure_ascii=False),
+        }
         super().__init__(data, prefix=prefix, initial=initial)
         if not self.has_text:
             del self.fields["text"]
         elif rest:
-            self.fields["data"].label = _("Other fields (JSON)")
-            self.fields["data"].widget.attrs["rows"] = min(len(rest) + 2, 18)
+            self.fields["json"].label = _("Other fields (JSON)")
+            self.fields["json"].widget.attrs["rows"] = min(len(rest) + 2, 18)
         else:
-            del self.fields["data"]
+            del self.fields["json"]
+
+    @property
+    def seen(self) -> str:
+        """Identifies what the fields held when the page was made."""
+        return _digest(str(self.initial[name]) for name in self.fields)
+
+    @property
+    def was_edited(self) -> bool:
+        """Whether somebody typed into the fields that come back."""
+        names = [self.add_prefix(name) for name in self.fields]
+        seen = self.data.get(self.add_prefix("seen"))
+        if not seen or any(name not in self.data for name in names):
+            return False
+        return seen != _digest(self.data[name] for name in names)
 
     def clean_text(self) -> str:
         """A browser sends every line end as CRLF; the text keeps the ones it had."""
@@ -95,13 +116,13 @@ class EditForm(forms.Form):
             return before
         return text.replace("\n", "\r\n") if "\r\n" in before else text
 
-    def clean_data(self) -> dict[str, Any]:
+    def clean_json(self) -> dict[str, Any]:
         """The JSON object that was written."""
-        text = self.cleaned_data["data"]
-        if self.add_prefix("data") not in self.data:
+        text = self.cleaned_data["json"]
+        if self.add_prefix("json") not in self.data:
             return {name: value for name, value in self.result.items() if name != "text"}
         try:
-            value = parse_json(text, limits=conf.limits(), field="data")
+            value = parse_json(text, limits=conf.limits(), field="json")
         except ValidationFailed as refused:
             raise forms.ValidationError(refused.message) from None
         if not isinstance(value, dict):
@@ -116,5 +137,11 @@ class EditForm(forms.Form):
     @property
     def edited(self) -> dict[str, Any]:
         """The whole data as the person wants it."""
-        data: dict[str, Any] = self.cleaned_data.get("data", {})
+        data: dict[str, Any] = self.cleaned_data.get("json", {})
         return {**data, "text": self.cleaned_data["text"]} if self.has_text else data
+
+
+def _digest(texts: Iterable[str]) -> str:
+    # Browsers send CRLF for every line end, and drop one that a field begins with.
+    plain = "\0".join(text.replace("\r\n", "\n").strip("\n") for text in texts)
+    return hashlib.sha256(plain.encode(errors="replace")).hexdigest()

@@ -10,6 +10,8 @@ from django.db.models import QuerySet
 from django.db.models.functions import Left, Length
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
+from django.utils.formats import date_format
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from artifacts.core.actors import actor_adapter
@@ -19,7 +21,7 @@ from artifacts.core.visibility import visible_text
 from artifacts.models import ChangeSet, Event
 from artifacts.surfaces.admin_reach import reach_of
 from artifacts.surfaces.event_lines import event_line, who
-from artifacts.surfaces.object_pages import WorkspaceAdmin, link, page_of
+from artifacts.surfaces.object_pages import WorkspaceAdmin, page_of
 
 from .filters import ActorFilter, EventTypeFilter, ThreadFilter, WorkspaceFilter
 
@@ -32,7 +34,7 @@ class EventAdmin(WorkspaceAdmin):
     by_id = "event"
     reach_fields = {"artifact": "artifact_id", "thread": "thread_id", "mentions": "mentions"}
     page_template = "artifactr/event.html"
-    list_display = ["seq", "at", "by", "type", "what", "thread", "workspace"]
+    list_display = ["seq", "moment", "by", "what", "workspace"]
     list_display_links = ["seq"]
     list_filter = [WorkspaceFilter, EventTypeFilter, ActorFilter, ThreadFilter]
     list_select_related = ["workspace__tenant"]
@@ -68,16 +70,33 @@ class EventAdmin(WorkspaceAdmin):
         envelope = _envelope(row)
         return who(envelope.actor) if envelope else row.actor_key
 
-    @admin.display(description="what happened")
-    def what(self, row: Any) -> str:
-        envelope = _envelope(row)
-        if envelope is None:
-            return f"{row.artifact_id or row.type} ({row.text_chars:,} characters)"
-        return event_line(envelope.event)
+    @admin.display(description="at", ordering="at")
+    def moment(self, row: Any) -> SafeString:
+        return format_html(
+            '<time datetime="{}" title="{}">{}</time>',
+            row.at.isoformat(),
+            row.at,
+            date_format(row.at, "j M H:i:s"),
+        )
 
-    @admin.display(description="thread", ordering="thread_id")
-    def thread(self, row: Any) -> SafeString | str:
-        return link(page_of("thread", row.workspace.public_id, row.thread_id), row.thread_id or "")
+    @admin.display(description="what happened", ordering="type")
+    def what(self, row: Any) -> SafeString:
+        envelope = _envelope(row)
+        line = event_line(envelope.event) if envelope else f"{row.text_chars:,} characters"
+        href = page_of("thread", row.workspace.public_id, row.thread_id)
+        return format_html(
+            '{}<span class="artifactr-under">{}{}</span>',
+            line,
+            row.type,
+            format_html(' · <a href="{}" title="{}">thread</a>', href, row.thread_id)
+            if href
+            else "",
+        )
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().changelist_view(request, {"title": "Log", **(extra_context or {})})
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         hidden = reach_of(request).hidden(row.workspace)
@@ -105,9 +124,7 @@ def _envelope(row: Any) -> Envelope | None:
     if not row.text_start or row.text_chars > TEXT_CHARS:
         return None
     hidden = row.reach.hidden(row.workspace)
-    text = visible_text(
-        row.text_start, named=row.mentions, event_type=row.type, hidden=hidden
-    )
+    text = visible_text(row.text_start, named=row.mentions, event_type=row.type, hidden=hidden)
     return None if text is None else Envelope.model_validate_json(text)
 
 

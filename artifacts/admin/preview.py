@@ -23,9 +23,11 @@ Decision = core.RespondToProposal | core.ResolveGroup
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One proposal of a decision. `before` is None where there is nothing yet, `after` where the
-    change archives; `head_version` is the version `before` is from, 0 for none, or the one in force
-    where the change no longer applies and is shown as it was proposed."""
+    """One proposal of a decision: what is there, and what accepting makes of it.
+
+    `before` is None where there is nothing yet, `after` where the change archives. `head_version`
+    is the version in force, 0 for none; of a decided proposal the one it was written upon.
+    """
 
     proposal: Proposal
     head_version: int
@@ -53,7 +55,7 @@ class Preview:
 
 
 def preview(workspace: Workspace, command: Decision, proposals: list[Proposal]) -> Preview:
-    """What accepting would write on the versions now in force; where it fails, what was proposed."""
+    """What accepting would write on the versions in force; where it fails, what was proposed."""
     state, result = _tried(workspace, command)
     is_own = _is_refused_to(workspace.actor, command, state)
     if isinstance(result, Rejection):
@@ -117,18 +119,17 @@ def _is_refused_to(actor: core.Actor, command: Decision, state: State) -> bool:
     return False
 
 
-def _steps(
-    state: State, result: core.CommitResult, proposals: list[Proposal]
-) -> Iterator[Step]:
+def _steps(state: State, result: core.CommitResult, proposals: list[Proposal]) -> Iterator[Step]:
     written = {each.proposal_id: each for each in result.revisions}
-    heads = {id: head for id, head in state.artifacts.items() if head is not None}
+    stored = {id: head for id, head in state.artifacts.items() if head is not None}
+    heads = dict(stored)
     for proposal in proposals:
-        head = heads.get(proposal.change.artifact_id)
+        id = proposal.change.artifact_id
         revision = written[proposal.id]
         yield Step(
             proposal=proposal,
-            head_version=head.version if head else 0,
-            before=head.data if head else None,
+            head_version=stored[id].version if id in stored else 0,
+            before=heads[id].data if id in heads else None,
             after=None if revision.archived else revision.data,
         )
         after = next(each for each in result.artifacts if each.id == revision.artifact_id)

@@ -27,9 +27,7 @@ from .glimpse import data_start, glimpse
 
 # Of a longer change a row says only what it is; its page shows all of it.
 CHANGE_CHARS = 4_096
-STALE = (
-    '<span class="artifactr-badge is-stale" title="made on version {}, now at {}">stale</span>'
-)
+STALE = '<span class="artifactr-badge is-stale" title="made on version {}, now at {}">stale</span>'
 decides = require_http_methods(["GET", "HEAD", "POST"])
 TYPE = re.compile(r'"type":\s*"(\w+)"')
 
@@ -71,7 +69,7 @@ class ProposalAdmin(WorkspaceAdmin):
         return reverse("admin:artifactr_proposal_decide", args=[row.pk])
 
     def get_urls(self) -> list[URLPattern]:
-        pages = [
+        pages: list[tuple[str, Any, str]] = [
             ("<path:object_id>/decide/", decides(self.decide_view), "decide"),
             ("<path:object_id>/decide-group/", decides(self.decide_group_view), "decide_group"),
             ("<path:object_id>/whole/<str:side>/", require_safe(self.whole_view), "whole"),
@@ -120,9 +118,7 @@ class ProposalAdmin(WorkspaceAdmin):
     def origin(self, row: Any) -> SafeString:
         parts = (_place(row, "thread", row.thread_id), _place(row, "run", row.run_id))
         places = format_html_join(" · ", "{}", ((each,) for each in parts if each))
-        return format_html(
-            '{}<span class="artifactr-under">{}</span>', row.workspace.name, places
-        )
+        return format_html('{}<span class="artifactr-under">{}</span>', row.workspace.name, places)
 
     @admin.display(description="age", ordering="created_at")
     def age(self, row: Any) -> SafeString:

@@ -46,7 +46,7 @@ class SuperuserAdmin(admin.ModelAdmin):
         return False
 
     def _is_superuser(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)  # type: ignore[union-attr]
+        return bool(request.user.is_active and request.user.is_superuser)
 
 
 @admin.register(Tenant)
@@ -100,7 +100,9 @@ class ManagedAdmin(admin.ModelAdmin):
         reach = reach_of(request)
         return rows if reach.reads_all else rows.filter(workspace__in=reach.administered)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
         """The form, offering only what this person administers."""
         form = super().get_form(request, obj, change=change, **kwargs)
         if "workspace" in form.base_fields:
@@ -109,7 +111,7 @@ class ManagedAdmin(admin.ModelAdmin):
 
     def _manages(self, request: HttpRequest) -> bool:
         user = request.user
-        if not (user.is_active and user.is_staff):  # type: ignore[union-attr]
+        if not (user.is_active and user.is_staff):
             return False
         reach = reach_of(request)
         return reach.reads_all or "admin" in reach.roles.values()
@@ -124,7 +126,7 @@ class MembershipAdmin(ManagedAdmin):
     search_fields = ["workspace__name", "workspace__public_id"]
     ordering = ["workspace__name", "pk"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return ["workspace", "user", "role"] if obj else ["workspace", "username", "role"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -135,7 +137,16 @@ class MembershipAdmin(ManagedAdmin):
 class ApiKeyAdmin(ManagedAdmin):
     """Keys are made and revoked; nothing about one changes, and its secret is shown once."""
 
-    list_display = ["name", "key", "role", "tenant", "workspace", "acts_as", "state", "last_used_at"]
+    list_display = [
+        "name",
+        "key",
+        "role",
+        "tenant",
+        "workspace",
+        "acts_as",
+        "state",
+        "last_used_at",
+    ]
     list_filter = ["role"]
     list_select_related = ["tenant", "workspace"]
     search_fields = ["name", "key_id"]
@@ -155,17 +166,19 @@ class ApiKeyAdmin(ManagedAdmin):
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return self._manages(request)
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         new = ["tenant", "workspace", "name", "role", "acts_as", "identity", "expires_at"]
-        return list(self.fields or ()) if obj else new
+        return self.fields if obj else new
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
         if obj is not None:
             return super().get_form(request, obj, change=change, **kwargs)
         kwargs["form"] = ApiKeyForm
         form = super().get_form(request, obj, change=change, **kwargs)
-        form.is_bound_to_workspace = not reach_of(request).reads_all  # type: ignore[attr-defined]
-        if form.is_bound_to_workspace:  # type: ignore[attr-defined]
+        form.is_bound_to_workspace = not reach_of(request).reads_all
+        if form.is_bound_to_workspace:
             # A key of a whole tenant reaches further than whoever administers a workspace of it.
             form.base_fields["workspace"].required = True
             form.base_fields.pop("tenant", None)
@@ -183,8 +196,10 @@ class ApiKeyAdmin(ManagedAdmin):
         obj.pk, obj.key_id = row.pk, row.key_id
         request._artifactr_key = text  # type: ignore[attr-defined]
 
-    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None) -> HttpResponse:
-        """The one page that shows the key. It goes into no message and no redirect: those are kept."""
+    def response_add(
+        self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None
+    ) -> HttpResponse:
+        """The one page that shows the key; a message or redirect would keep it."""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

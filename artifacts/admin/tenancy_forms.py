@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.auth import get_user_model
 from django.contrib.admin.widgets import AdminSplitDateTime
+from django.contrib.auth import get_user_model
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
@@ -55,7 +55,7 @@ class MemberForm(forms.ModelForm):
         users = get_user_model()._default_manager
         name: str = self.cleaned_data["username"]
         try:
-            self.instance.user = users.get_by_natural_key(name)  # type: ignore[attr-defined]
+            self.instance.user = users.get_by_natural_key(name)
         except get_user_model().DoesNotExist:
             raise forms.ValidationError(_("There is no user of this name.")) from None
         return name

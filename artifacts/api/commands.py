@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -68,7 +70,7 @@ def _command_id(key: str | None, sent: str | None) -> str | None:
     return key or sent
 
 
-def _result(request: Request, body: dict[str, object], **more: object) -> Response:
+def _result(request: Request, body: dict[str, object], **more: Any) -> Response:
     """The frame, with the id that was sent; one that is no id is not said back."""
     sent = request.headers.get("Idempotency-Key")
     if sent is None and isinstance(request.data, dict):

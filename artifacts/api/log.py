@@ -24,7 +24,7 @@ class EventListView(WorkspaceView):
         texts = self.workspace.read_text(
             after_seq=query.after_seq,
             before_seq=query.before_seq,
-            threads=None if query.thread_id is None else frozenset(query.thread_id),
+            threads=frozenset(query.thread_id) or None,
             limit=None if query.last else size + 1,
             last=size if query.last else None,
         )

@@ -84,7 +84,7 @@ class EventQuery(Value):
 
     after_seq: Seq = 0
     before_seq: Seq | None = None
-    thread_id: tuple[Id, ...] | None = None
+    thread_id: tuple[Id, ...] = ()
     limit: Annotated[int, Field(ge=1)] | None = None
     last: Annotated[int, Field(ge=1)] | None = None
 

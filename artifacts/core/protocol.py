@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 from pydantic.json_schema import models_json_schema
 
 from .artifact import Versioned
@@ -26,6 +26,12 @@ class Hello(Value):
     resume_after_seq: Annotated[int, Field(ge=0, strict=True)] = 0
     from_head: bool = False
     threads: tuple[Id, ...] | None = None
+
+    @model_validator(mode="after")
+    def _one_start(self) -> Hello:
+        if self.from_head and self.resume_after_seq:
+            raise ValueError("from_head replays nothing, so resume_after_seq must be 0")
+        return self
 
 
 class CommandFrame(Value):

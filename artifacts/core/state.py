@@ -161,12 +161,12 @@ class State:
 
     def missing(self, wanted: Mapping[str, Iterable[str]]) -> Needs:
         """The part of `wanted` that was not looked up yet."""
-        return Needs(
-            **{
-                family: frozenset(id for id in ids if id not in getattr(self, family))
-                for family, ids in wanted.items()
-            }
-        )
+        found: dict[str, frozenset[str]] = {}
+        for family, ids in wanted.items():
+            seen = getattr(self, family)
+            if unseen := [id for id in ids if id not in seen]:
+                found[family] = frozenset(unseen)
+        return Needs(**found)
 
     def with_loaded(self, family: str, found: Mapping[str, Any]) -> State:
         """This state and what a look-up found."""

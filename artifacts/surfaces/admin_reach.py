@@ -118,8 +118,9 @@ class Reach:
             hidden = self.hidden(place)
             here = _names(artifact, hidden.artifacts) | _names(thread, hidden.threads)
             if mentions:
-                for id in sorted(hidden.artifacts | hidden.threads):
-                    here |= _mentions(mentions, id)
+                here |= _mention_any(mentions, hidden.threads)
+                # As in core's `visible_text`: a change of focus only loses the hidden artifacts.
+                here |= _mention_any(mentions, hidden.artifacts) & ~Q(type="focus_changed")
             if here:
                 found |= Q(**{workspace: place.pk}) & here
         return found
@@ -152,11 +153,12 @@ def _names(column: str | None, ids: frozenset[str]) -> Q:
     return Q(**{f"{column}__in": sorted(ids), f"{column}__isnull": False})
 
 
-def _mentions(column: str, id: str) -> Q:
-    """Whether a list of ids, as `visibility` joins them, holds this one."""
-    return (
-        Q(**{column: id})
-        | Q(**{f"{column}__startswith": id + SEPARATOR})
-        | Q(**{f"{column}__endswith": SEPARATOR + id})
-        | Q(**{f"{column}__contains": SEPARATOR + id + SEPARATOR})
-    )
+def _mention_any(column: str, ids: frozenset[str]) -> Q:
+    """Whether a list of ids, as `visibility` joins them, holds one of these."""
+    found = Q(pk__in=[])
+    for id in sorted(ids):
+        found |= Q(**{column: id})
+        found |= Q(**{f"{column}__startswith": id + SEPARATOR})
+        found |= Q(**{f"{column}__endswith": SEPARATOR + id})
+        found |= Q(**{f"{column}__contains": SEPARATOR + id + SEPARATOR})
+    return found

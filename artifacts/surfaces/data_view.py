@@ -1,4 +1,4 @@
-"""Data of an artifact as something to read: lists of alike objects as tables, the rest as fields."""
+"""Data as something to read: objects that are alike as tables, the rest as fields and items."""
 
 from __future__ import annotations
 

@@ -45,12 +45,15 @@ class Piece:
     is_changed: bool = False
 
 
+Pieces = tuple[Piece, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of a diff with its number on either side; a skipped one stands for `count` lines."""
 
     kind: LineKind
-    pieces: tuple[Piece, ...] = ()
+    pieces: Pieces = ()
     old: int | None = None
     new: int | None = None
     count: int = 0
@@ -214,8 +217,8 @@ def _with_words(
             for i, j in zip(range(block.i1, block.i2), range(block.j1, block.j2), strict=True):
                 yield Line("same", _cut((Piece(before[i]),)), old=i + 1, new=j + 1)
             continue
-        removed = [(Piece(line),) for line in before[block.i1 : block.i2]]
-        added = [(Piece(line),) for line in after[block.j1 : block.j2]]
+        removed: list[Pieces] = [(Piece(line),) for line in before[block.i1 : block.i2]]
+        added: list[Pieces] = [(Piece(line),) for line in after[block.j1 : block.j2]]
         for index in range(min(len(removed), len(added), pairs)):
             removed[index], added[index] = _words(removed[index][0].text, added[index][0].text)
             pairs -= 1
@@ -225,7 +228,7 @@ def _with_words(
             yield Line("added", _cut(pieces), new=block.j1 + index + 1)
 
 
-def _words(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+def _words(old: str, new: str) -> tuple[Pieces, Pieces]:
     """Both lines in pieces, those that differ marked, if the lines have enough in common."""
     whole = (Piece(old),), (Piece(new),)
     if len(old) > LINE_CHARS or len(new) > LINE_CHARS:
@@ -243,7 +246,7 @@ def _words(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
     return _bridged(left), _bridged(right)
 
 
-def _bridged(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+def _bridged(pieces: Sequence[Piece]) -> Pieces:
     """Words that changed in a row as one mark, with the spaces between them."""
     joined: list[Piece] = []
     for index, piece in enumerate(pieces):
@@ -256,7 +259,7 @@ def _bridged(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     return tuple(joined)
 
 
-def _cut(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def _cut(pieces: Pieces) -> Pieces:
     if len(pieces) != 1 or len(pieces[0].text) <= LINE_CHARS:
         return pieces
     text = pieces[0].text

@@ -61,7 +61,7 @@ def field_diff(old: Any, new: Any) -> FieldDiff:
     if len(_compact(old)) + len(_compact(new)) > MOST_CHARS:
         return FieldDiff(limit=f"The two values have more than {MOST_CHARS:,} characters.")
     walk = _Walk()
-    rows = []
+    rows: list[Row] = []
     for row in walk.compare(old, new, ()):
         if len(rows) == MOST_ROWS:
             return FieldDiff(tuple(rows), f"Only the first {MOST_ROWS} changed fields are shown.")

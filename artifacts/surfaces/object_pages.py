@@ -15,8 +15,6 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path, reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from .admin_reach import reach_of
 from .readonly_admin import ReadOnlyAdmin
@@ -32,11 +30,6 @@ def page_of(model: str, workspace_id: str, public_id: str | None) -> str | None:
         return reverse(f"admin:artifactr_{model}_by_id", args=[workspace_id, public_id])
     except NoReverseMatch:
         return None
-
-
-def link(href: str | None, text: Any) -> SafeString | str:
-    """A link, or the text alone where there is nothing to open."""
-    return format_html('<a href="{}">{}</a>', href, text) if href else format_html("{}", text)
 
 
 class PageList(ChangeList):
@@ -73,7 +66,7 @@ class WorkspaceAdmin(ReadOnlyAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         user = request.user
-        return bool(user.is_active and user.is_staff) and not reach_of(request).is_empty  # type: ignore[union-attr]
+        return bool(user.is_active and user.is_staff) and not reach_of(request).is_empty
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return reach_of(request).narrow(super().get_queryset(request), **self.reach_fields)
@@ -98,9 +91,7 @@ class WorkspaceAdmin(ReadOnlyAdmin):
             *super().get_urls(),
         ]
 
-    def by_id_view(
-        self, request: HttpRequest, workspace_id: str, public_id: str
-    ) -> HttpResponse:
+    def by_id_view(self, request: HttpRequest, workspace_id: str, public_id: str) -> HttpResponse:
         """From a public id to the page of its row."""
         found = self.get_queryset(request).filter(
             workspace__public_id=workspace_id, public_id=public_id

@@ -60,7 +60,7 @@ class WireModel(PydanticExtension):
     priority = 1
 
     def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
-        schema = model_json_schema(self.target, ref_template=REF, mode="validation")
+        schema = _any_of(model_json_schema(self.target, ref_template=REF, mode="validation"))
         for name, inner in schema.pop("$defs", {}).items():
             auto_schema.registry.register_on_missing(
                 ResolvedComponent(
@@ -68,6 +68,19 @@ class WireModel(PydanticExtension):
                 )
             )
         return schema
+
+
+def _any_of(schema: Any) -> Any:
+    """Without a discriminator more than one may fit: any known event could be an unknown one."""
+    if isinstance(schema, list):
+        return [_any_of(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    is_open = "oneOf" in schema and "discriminator" not in schema
+    return {
+        "anyOf" if is_open and name == "oneOf" else name: _any_of(each)
+        for name, each in schema.items()
+    }
 
 
 class PrincipalSchemes(OpenApiAuthenticationExtension):

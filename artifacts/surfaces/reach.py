@@ -46,14 +46,14 @@ def describe(workspace: Workspace) -> WorkspaceInfo:
 
 
 def _reached_by(principal: Principal) -> QuerySet[Any]:
-    user = principal.user
+    user: Any = principal.user
     rows = models.Workspace.objects.select_related("tenant")
     if principal.tenant_id is not None:
         rows = rows.filter(tenant__public_id=principal.tenant_id)
     if principal.workspace_id is not None:
         rows = rows.filter(public_id=principal.workspace_id)
     memberships = models.Membership.objects.filter(
-        workspace=OuterRef("pk"), user_id=user.pk if user else None
+        workspace=OuterRef("pk"), user_id=getattr(user, "pk", 0)
     )
     rows = rows.annotate(role=Subquery(memberships.values("role")))
     if principal.role is not None or getattr(user, "is_superuser", False):

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
@@ -80,8 +80,7 @@ class ApiView(APIView):
 
     @property
     def principal(self) -> Principal:
-        principal: Principal = self.request.auth
-        return principal
+        return cast(Principal, self.request.auth)
 
 
 class WorkspaceView(ApiView):
@@ -151,12 +150,16 @@ def base_version(request: Request) -> int:
 
 
 def said(
-    outcome: AnyOutcome, *, status: int = 200, proposed: int = 202, **members: Any
+    outcome: AnyOutcome,
+    *,
+    status: int = 200,
+    proposed: int = 202,
+    members: Mapping[str, str] | None = None,
 ) -> Response:
     """An outcome as a response; where a change was asked for and a proposal came of it, 202."""
     headers = {"ETag": f'"{outcome.version}"'} if isinstance(outcome, Applied) else None
     code = proposed if isinstance(outcome, Proposed) else status
-    return Response({**outcome.wire(), **members}, status=code, headers=headers)
+    return Response({**outcome.wire(), **(members or {})}, status=code, headers=headers)
 
 
 def body_of(request: Request) -> Mapping[str, Any]:

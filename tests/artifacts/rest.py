@@ -74,7 +74,7 @@ class Caller:
         path: str = "",
         body: Any = None,
         *,
-        raw: bytes | None = None,
+        raw: Any = None,
         **headers: str,
     ) -> Answer:
         if raw is None:

@@ -37,13 +37,26 @@ class _Ids(dict[str, str]):
 
 
 def routes() -> list[Route]:
-    """Each method of each route."""
+    """Each method of each route, but streams."""
     return [
         Route(method.upper(), _template(path), str(pattern.name))
-        for path, pattern in _patterns(get_resolver().url_patterns, "/", is_ours=False)
+        for path, pattern in _ours()
         for method in METHODS
         if hasattr(_view_class(pattern), method)
     ]
+
+
+def streams() -> list[Route]:
+    """The routes whose answers do not end: plain asynchronous views."""
+    return [
+        Route("GET", _template(path), str(pattern.name))
+        for path, pattern in _ours()
+        if _view_class(pattern) is None
+    ]
+
+
+def _ours() -> Iterator[tuple[str, URLPattern]]:
+    return _patterns(get_resolver().url_patterns, "/", is_ours=False)
 
 
 def _patterns(patterns: Any, prefix: str, *, is_ours: bool) -> Iterator[tuple[str, URLPattern]]:
@@ -57,7 +70,7 @@ def _patterns(patterns: Any, prefix: str, *, is_ours: bool) -> Iterator[tuple[st
 
 
 def _view_class(pattern: URLPattern) -> Any:
-    return pattern.callback.cls  # type: ignore[attr-defined]
+    return getattr(pattern.callback, "cls", None)
 
 
 def _template(path: str) -> str:

@@ -17,7 +17,7 @@ from artifacts.core import AgentActor, SystemActor, UserActor, ValidationFailed
 from artifacts.models import ApiKey, Membership
 from artifacts.surfaces.authentication import Principal
 from tests.artifacts.rest import PREFIX, Caller, Cast, make_cast
-from tests.artifacts.routes import Route, routes
+from tests.artifacts.routes import Route, routes, streams
 
 pytestmark = pytest.mark.django_db
 ROUTES = routes()
@@ -48,7 +48,7 @@ def test_the_routes_were_found() -> None:
 )
 def test_no_or_a_wrong_credential_is_401(cast: Cast, credential: str) -> None:
     headers = {"Authorization": credential} if credential else {}
-    for route in ROUTES:
+    for route in [*ROUTES, *streams()]:
         path = route.path(workspace_id=cast.workspace.public_id)
         answer = cast.nobody(route.method, path, {}, **headers)
         assert (answer.status, answer.code) == (401, "unauthorized"), route
@@ -145,7 +145,7 @@ def test_a_keys_secret_is_not_kept(cast: Cast) -> None:
 
 def test_the_use_of_a_key_is_noted_at_most_each_minute(cast: Cast) -> None:
     caller = cast.key("viewer")
-    seen = []
+    seen: list[Any] = []
     for seconds in (0, 30, 61):
         with clock.moved(timedelta(seconds=seconds)):
             assert caller.get().status == 200

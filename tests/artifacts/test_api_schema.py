@@ -31,7 +31,7 @@ HELD = [
     checks.response_headers_conformance,
     checks.response_schema_conformance,
 ]
-EXAMPLES = 25
+EXAMPLES = 10
 KNOWN = {
     "artifact_id": "art_1",
     "proposal_id": "prp_1",

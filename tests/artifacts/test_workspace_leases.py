@@ -7,13 +7,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 
 from artifacts import clock, models
 from artifacts.core import AppEvent, InvalidState
 from artifacts.workspace import Fence, Workspace
 from tests.support.builders import make_artifact
 from tests.support.cast import Cast
+from tests.support.racing import Background, together
 from tests.support.verify import log_of
 
 
@@ -79,31 +79,10 @@ def test_a_fence_of_another_claim_or_workspace_does_not_do(cast: Cast) -> None:
         cast.system.record(AppEvent(name="x"), fence=fence)
 
 
-def racing(cast: Cast, take: Callable[[Workspace, str], object]) -> list[object]:
-    ready = threading.Barrier(6)
-    taken: list[object] = []
-
-    def race(name: str) -> None:
-        ready.wait()
-        if fence := take(cast.ana, name):
-            taken.append(fence)
-        connection.close()
-
-    threads = [threading.Thread(target=race, args=(f"h{number}",)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return taken
-
-
 def test_of_racing_takers_one_wins(cast: Cast) -> None:
-    def take(ws: Workspace, name: str) -> object:
-        return ws.acquire_lease("thr_1", name, 30)
-
     for attempt in range(1, 6):
-        taken = racing(cast, take)
-        assert taken == [Fence("thr_1", attempt)]
+        fences = together(6, lambda n: cast.ana.acquire_lease("thr_1", f"holder {n}", 30))
+        assert [fence for fence in fences if fence] == [Fence("thr_1", attempt)]
         cast.ana.release_lease(Fence("thr_1", attempt))
 
 
@@ -111,31 +90,23 @@ def test_control_a_look_before_the_take_lets_several_win(cast: Cast) -> None:
     """What the conditional statement is for: looking first and writing then is a race."""
     looked = threading.Barrier(6)
 
-    def take(ws: Workspace, name: str) -> object:
-        free = not models.Lease.objects.filter(key=f"naive {name[0]}", holder__gt="").exists()
+    def take(number: int) -> bool:
+        is_free = not models.Lease.objects.filter(workspace_id=cast.ana.pk, key="naive").exists()
         looked.wait()
-        return free or None
+        return is_free
 
-    assert len(racing(cast, take)) > 1
+    assert sum(together(6, take)) > 1
 
 
 def test_renewing_beside_a_fenced_write_loses_neither(cast: Cast) -> None:
     """The holder's own thread renews while its commit has the claim locked."""
     fence = cast.system.acquire_lease("thr_1", "a", 30)
     assert fence
-    renewed: list[bool] = []
-
-    def renew() -> None:
-        renewed.append(cast.system.renew_lease(fence, 30))
-        connection.close()
-
-    thread = threading.Thread(target=renew)
     with cast.system.transaction(fence=fence) as tx:
         tx.record(AppEvent(name="x"))
-        thread.start()
-        thread.join(0.2)
-    thread.join()
-    assert renewed == [True]
+        renewing = Background(cast.system.renew_lease, fence, 30)
+        renewing.join(0.2)
+    assert renewing.result()
     assert len(log_of(cast.system)) == 1
 
 

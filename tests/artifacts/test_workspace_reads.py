@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +29,7 @@ from tests.support.builders import (
 )
 from tests.support.cast import Cast
 from tests.support.kinds import Paper
+from tests.support.racing import Background, together
 
 
 def seqs(workspace: Workspace, **window: Any) -> list[int]:
@@ -155,12 +155,10 @@ def test_following_replays_and_goes_on_without_a_seam(cast: Cast) -> None:
     make_artifact(cast.ana)
     found: Iterator[Any] = cast.ana.follow(after_seq=1, poll_seconds=30)
     assert next(found).seq == 2
-    later = threading.Timer(0.2, lambda: cast.system.record(AppEvent(name="late")))
-    later.start()
+    later = Background(cast.system.record, AppEvent(name="late"), after=0.2)
     # Woken by the commit in this process, long before the poll.
     assert next(found).event == AppEvent(name="late")
-    later.join()
-    close_pool()
+    later.result()
 
 
 def test_a_commit_elsewhere_is_met_at_the_next_poll(
@@ -168,10 +166,9 @@ def test_a_commit_elsewhere_is_met_at_the_next_poll(
 ) -> None:
     monkeypatch.setattr(publish, "_wake", lambda committed: None)
     found = cast.ana.follow(poll_seconds=0.05)
-    later = threading.Timer(0.1, lambda: cast.system.record(AppEvent(name="late")))
-    later.start()
+    later = Background(cast.system.record, AppEvent(name="late"), after=0.1)
     assert next(found).seq == 1
-    later.join()
+    later.result()
 
 
 def test_following_more_than_a_page_skips_and_repeats_nothing(cast: Cast) -> None:
@@ -184,7 +181,7 @@ def test_following_more_than_a_page_skips_and_repeats_nothing(cast: Cast) -> Non
 def test_a_coroutine_follows_too_and_leaves_nothing_behind(cast: Cast) -> None:
     async def read(seen: list[int], enough: asyncio.Event) -> None:
         async for envelope in cast.ana.afollow(poll_seconds=30):
-            seen.append(envelope.seq)  # noqa: PERF401 - watched while it grows
+            seen.append(envelope.seq)
             if len(seen) == 3:
                 enough.set()
 
@@ -229,21 +226,13 @@ def test_a_cursor_only_moves_forward(cast: Cast) -> None:
 
 
 def test_a_late_save_in_another_thread_does_not_move_a_cursor_back(cast: Cast) -> None:
-    numbers = list(range(1, 41))
-    ready = threading.Barrier(4)
+    parts = [list(range(1, 41))[start::4][::-1] for start in range(4)]
 
-    def save(part: list[int]) -> None:
-        ready.wait()
-        for number in part:
-            cast.ana.save_cursor("mirror", number)
-        connection.close()
+    def save(number: int) -> None:
+        for seq in parts[number]:
+            cast.ana.save_cursor("mirror", seq)
 
-    parts = [numbers[start::4][::-1] for start in range(4)]
-    threads = [threading.Thread(target=save, args=(part,)) for part in parts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(4, save)
     assert cast.ana.cursor("mirror") == 40
 
 

@@ -13,7 +13,6 @@ from django.db import connection
 from artifacts import clock, models
 from artifacts.core import (
     AppEvent,
-    ArtifactrError,
     CreateArtifact,
     InvalidState,
     NotFound,
@@ -26,28 +25,8 @@ from artifacts.extensions import Transaction
 from artifacts.workspace import CommandRunning, purge_receipts
 from tests.support.builders import edit_text, make_artifact
 from tests.support.cast import Cast
+from tests.support.racing import Background, together
 from tests.support.verify import log_of
-
-
-def together(count: int, call: Callable[[int], Any]) -> list[Any]:
-    """What so many threads get that call at the same moment; errors included."""
-    ready = threading.Barrier(count)
-    results: list[Any] = [None] * count
-
-    def run(number: int) -> None:
-        ready.wait()
-        try:
-            results[number] = call(number)
-        except ArtifactrError as error:
-            results[number] = error
-        connection.close()
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def test_the_first_outcome_comes_again_whatever_it_is_asked_with(cast: Cast) -> None:
@@ -128,34 +107,24 @@ def test_control_without_an_id_each_repeat_has_its_effect(cast: Cast) -> None:
 
 def test_a_repeat_while_the_first_still_runs(cast: Cast) -> None:
     inside, go_on = threading.Event(), threading.Event()
-    results: list[Any] = []
 
     def hold(tx: Transaction) -> None:
         inside.set()
         assert go_on.wait(20)
 
-    def first() -> None:
-        results.append(cast.ana.commit(CreateArtifact(kind="paper"), command_id="cmd", also=[hold]))
-        connection.close()
+    def send(**options: Any) -> Any:
+        return cast.ana.commit(CreateArtifact(kind="paper"), command_id="cmd", **options)
 
-    def repeat() -> None:
-        results.append(cast.ana.commit(CreateArtifact(kind="paper"), command_id="cmd", wait=True))
-        connection.close()
-
-    running = threading.Thread(target=first)
-    running.start()
+    running = Background(lambda: send(also=[hold]))
     assert inside.wait(20)
     if connection.vendor == "postgresql":  # on SQLite the write lock makes it wait
         with pytest.raises(CommandRunning):
-            cast.ana.commit(CreateArtifact(kind="paper"), command_id="cmd")
-    waiting = threading.Thread(target=repeat)
-    waiting.start()
+            send()
+    waiting = Background(lambda: send(wait=True))
     waiting.join(0.2)
     assert waiting.is_alive()
     go_on.set()
-    running.join()
-    waiting.join()
-    assert results[0] == results[1]
+    assert running.result() == waiting.result()
     assert len(log_of(cast.ana)) == 1
 
 

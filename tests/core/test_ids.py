@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_revision_key_is_not_ambiguous() -> None:
 
 def test_a_command_brings_the_id_of_everything_it_may_create() -> None:
     """Deciding makes no ids, so a command that left them out got them when it was read."""
-    made = {
+    made: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         "create_artifact": ({"kind": "card"}, {"artifact_id": "art", "proposal_id": "prp"}),
         "edit_artifact": (
             {"artifact_id": "a", "base_version": 1, "patch": {"kind": "json_patch", "ops": []}},

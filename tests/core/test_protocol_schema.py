@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from pydantic import ValidationError
 
 from artifacts.core import (
     PROTOCOL,
@@ -120,6 +121,13 @@ def test_a_frame_reads_and_writes_as_it_is(frame: dict[str, Any]) -> None:
     read = (client_frame_adapter if is_ours else server_frame_adapter).validate_python(frame)
     assert {**read.wire(), **frame} == read.wire()
     assert not errors(type(read).__name__, frame)
+
+
+def test_a_hello_starts_at_one_place() -> None:
+    hello = {"type": "hello", "protocol": PROTOCOL, "from_head": True}
+    assert client_frame_adapter.validate_python(hello)
+    with pytest.raises(ValidationError, match="resume_after_seq must be 0"):
+        client_frame_adapter.validate_python({**hello, "resume_after_seq": 3})
 
 
 def test_commands_of_the_transport_only() -> None:

@@ -74,11 +74,19 @@ def _command(n: Number, host: DictHost) -> dict[str, Any]:
     decision = ("accept", "accept", "reject")[n(3)]
     thread, run = f"thr_{n(2)}", f"run_{n(2)}"
     changes = {"kind": "json_patch", "ops": OPS[n(4)]} if decision == "accept" and n(2) else None
-    respond = {"type": "respond_to_proposal", "proposal_id": f"prp_{n(6)}", "decision": decision}
+    respond: dict[str, Any] = {
+        "type": "respond_to_proposal",
+        "proposal_id": f"prp_{n(6)}",
+        "decision": decision,
+    }
     if changes:
         respond |= {"changes": changes, "remainder": ("keep", "drop")[n(2)],
                     "remainder_proposal_id": f"prp_{n(6)}"}  # fmt: skip
-    propose = {"type": "propose_change", "proposal_id": f"prp_{n(6)}", "change": _change(n, host)}
+    propose: dict[str, Any] = {
+        "type": "propose_change",
+        "proposal_id": f"prp_{n(6)}",
+        "change": _change(n, host),
+    }
     if n(2):
         propose["group_id"] = f"grp_{n(2)}"
     answer = {"answer": "x"} if n(2) else {"approved": bool(n(2))}

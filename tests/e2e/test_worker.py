@@ -9,20 +9,22 @@ from tests.support import sites
 
 
 def test_a_worker_takes_the_turn(tmp_path: Path, redis_url: str) -> None:
-    with sites.site(tmp_path, redis_url=f"{redis_url}/8") as site:
-        worker = ("-m", "celery", "-A", "artifactr_site", "worker", "--concurrency", "1")
-        with site.running(*worker) as celery:
-            celery.wait_for(" ready.")
-            asked = subprocess.run(
-                [sys.executable, "-m", "tests.e2e.asking"],
-                cwd=sites.ROOT,
-                env=site.environment,
-                capture_output=True,
-                text=True,
-                timeout=sites.DEADLINE_SECONDS,
-                check=False,
-            )
-            assert asked.returncode == 0, asked.stderr + celery.output
+    worker = ("-m", "celery", "-A", "artifactr_site", "worker", "-c", "1", "-l", "INFO")
+    with (
+        sites.site(tmp_path, redis_url=f"{redis_url}/8") as site,
+        site.running(*worker) as celery,
+    ):
+        celery.wait_for(" ready.")
+        asked = subprocess.run(
+            [sys.executable, "-m", "tests.e2e.asking"],
+            cwd=sites.ROOT,
+            env=site.environment,
+            capture_output=True,
+            text=True,
+            timeout=sites.DEADLINE_SECONDS,
+            check=False,
+        )
+        assert asked.returncode == 0, asked.stderr + celery.output
     told = json.loads(asked.stdout)
     assert told["status"] == ["completed"]
     assert told["types"][-1] == "run_ended"

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from artifacts import core, models, pool
+from artifacts import core, pool
 from artifacts.workspace import Workspace, open_workspace
+from tests.support.cast import ANA, make_workspace
 from threads import selectors, tasks
-
-ANA = core.UserActor(id="1", name="Ana")
-BEN = core.UserActor(id="2", name="Ben")
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,7 @@ class Chat:
 
 @pytest.fixture
 def workspace(transactional_db: None) -> Iterator[Workspace]:
-    tenant = models.Tenant.objects.create(name="Tests")
-    row = models.Workspace.objects.create(tenant=tenant, name="Tests")
-    yield open_workspace(row.public_id, actor=ANA)
+    yield open_workspace(make_workspace().public_id, actor=ANA)
     pool.close_pool()
 
 

@@ -126,4 +126,3 @@ def test_every_reason_is_a_code_and_a_sentence() -> None:
         assert reason.replace("_", "").isalpha()
         assert sentence[0].isupper()
         assert sentence.endswith(".")
-

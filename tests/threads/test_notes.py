@@ -3,8 +3,9 @@
 import pytest
 
 from artifacts import core
+from tests.support.cast import BEN
 from tests.support.models import Gate, Script, call, hosting, say
-from tests.threads.conftest import BEN, Chat
+from tests.threads.conftest import Chat
 from tests.threads.test_turns import _in_thread
 
 OPENING = "<workspace-changes>"
@@ -143,4 +144,3 @@ def test_what_people_write_cannot_close_the_tag(chat: Chat, paper: str) -> None:
     (prompts,) = turn(chat)
     told = notes(prompts)[-1]
     assert told.count("</workspace-changes>") == 1
-

@@ -7,8 +7,9 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ToolReturnPart
 
 from artifacts import core
+from tests.support.cast import ANA, BEN
 from tests.support.models import Script, agent_with, call, hosting, say
-from tests.threads.conftest import BEN, Chat
+from tests.threads.conftest import Chat
 from threads import selectors
 from threads.agent import Session
 
@@ -61,7 +62,7 @@ def test_create_writes_as_the_agent_and_follows(chat: Chat) -> None:
     author = chat.workspace.artifact(created.artifact_id).updated_by
     assert author.participant == f"agent:{chat.id}"
     assert isinstance(author, core.AgentActor)
-    assert author.on_behalf_of == core.UserActor(id="1", name="Ana")
+    assert author.on_behalf_of == ANA
     assert selectors.thread(chat.workspace, chat.id).focus == (created.artifact_id,)
 
 

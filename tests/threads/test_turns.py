@@ -11,8 +11,9 @@ from django.db import connections
 
 from artifacts import clock, core
 from artifacts.workspace import Fence, Workspace, open_workspace
+from tests.support.cast import ANA, BEN
 from tests.support.models import Gate, Script, call, hosting, say
-from tests.threads.conftest import ANA, BEN, Chat
+from tests.threads.conftest import Chat
 from threads import models, selectors
 from threads.services import turns
 
@@ -29,9 +30,7 @@ def test_it_answers_a_message(chat: Chat) -> None:
     (run,) = chat.runs()
     assert (run.id, run.status) == (started.run_id, "completed")
     reply = chat.workspace.read()[-2]
-    assert reply.actor == core.AgentActor(
-        thread_id=chat.id, run_id=run.id, on_behalf_of=core.UserActor(id="1", name="Ana")
-    )
+    assert reply.actor == core.AgentActor(thread_id=chat.id, run_id=run.id, on_behalf_of=ANA)
     assert isinstance(reply.event, core.MessagePosted)
     assert reply.event.run_id == run.id
     assert chat.workspace.verify() == []

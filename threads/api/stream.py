@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 from pydantic import Field, ValidationError
 from pydantic_core import to_json
@@ -44,7 +45,7 @@ class StreamQuery(Value):
 
 
 @require_GET
-async def event_stream(request: HttpRequest, workspace_id: str) -> HttpResponse:
+async def event_stream(request: HttpRequest, workspace_id: str) -> HttpResponseBase:
     """Replay what comes after a seq, then stay."""
     try:
         start = _start(request)

@@ -32,7 +32,7 @@ class ThreadListView(WorkspaceView):
     def post(self, request: Request, workspace_id: str) -> Response:
         """Open a thread."""
         outcome = self.commit(read_in(CreateThread, request))
-        return said(outcome, status=201, **self.logged(outcome, "thread_id"))
+        return said(outcome, status=201, members=self.logged(outcome, "thread_id"))
 
 
 class ThreadView(WorkspaceView):
@@ -61,7 +61,7 @@ class MessageListView(WorkspaceView):
     def post(self, request: Request, workspace_id: str, thread_id: str) -> Response:
         """Say something; a message that is no notice asks the thread's agent."""
         outcome = self.commit(read_in(PostMessage, request, thread_id=thread_id))
-        return said(outcome, status=201, **self.logged(outcome, "thread_id", "message_id"))
+        return said(outcome, status=201, members=self.logged(outcome, "thread_id", "message_id"))
 
 
 class FocusView(WorkspaceView):

@@ -17,7 +17,7 @@ from threads.surfaces.subscription import Start
 _id: TypeAdapter[str] = TypeAdapter(Id)
 
 
-class BadCommand(Exception):  # noqa: N818 - a refusal on its way to the client
+class BadCommand(Exception):
     """A command that is none, from a client that named the id of its answer."""
 
     def __init__(self, command_id: str, rejection: ValidationFailed) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
-from django.http.request import is_same_domain, split_domain_port, validate_host
+from django.http.request import split_domain_port, validate_host
+from django.utils.http import is_same_domain
 
 PORTS = {"http": 80, "https": 443}
 LOCAL_HOSTS = [".localhost", "127.0.0.1", "[::1]"]  # what Django allows with DEBUG and no list
@@ -27,7 +28,7 @@ def header(scope: dict[str, Any], name: str) -> str | None:
 
 
 def is_trusted(scope: dict[str, Any]) -> bool:
-    """Whether the connection comes from a page of this site, or from no page and without cookies."""
+    """Whether it comes from a page of this site, or from no page and without cookies."""
     named = [value for key, value in scope["headers"] if key == b"origin"]
     if not named:
         return not any(key == b"cookie" for key, _ in scope["headers"])

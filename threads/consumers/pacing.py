@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-Application = Callable[[dict[str, Any], Callable[[], Awaitable[Any]], Send], Awaitable[Any]]
+Application = Callable[[dict[str, Any], Any, Any], Awaitable[Any]]
 
 # How long the close frame waits for its turn behind what a client has not read.
 CLOSE_SECONDS = 10.0

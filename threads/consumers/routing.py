@@ -9,5 +9,7 @@ from django.urls import path
 from threads.consumers.pacing import paced
 from threads.consumers.stream import stream
 
-urlpatterns = [path("ws/v1/workspaces/<str:workspace_id>/stream", stream)]
+urlpatterns = [
+    path("ws/v1/workspaces/<str:workspace_id>/stream", stream)  # type: ignore[arg-type]
+]
 websocket_application = paced(AuthMiddlewareStack(URLRouter(urlpatterns)))

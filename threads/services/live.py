@@ -185,6 +185,7 @@ class LivePublisher(threading.Thread):
         self._loop = asyncio.new_event_loop()
         self._waiting: dict[RunLive, None] = {}
         self._woken = asyncio.Event()
+        self._is_stopping = False
 
     def wake(self, run: RunLive) -> None:
         if run not in self._waiting:  # set by the loop alone; a second call does no harm
@@ -192,13 +193,24 @@ class LivePublisher(threading.Thread):
 
     def run(self) -> None:
         self._loop.run_until_complete(self._forever())
+        self._loop.close()
+
+    def stop(self) -> None:
+        """Write what waits, let go of the store, and end."""
+
+        def stopping() -> None:
+            self._is_stopping = True
+            self._woken.set()
+
+        self._loop.call_soon_threadsafe(stopping)
+        self.join()
 
     def _add(self, run: RunLive) -> None:
         self._waiting[run] = None
         self._woken.set()
 
     async def _forever(self) -> None:
-        while True:
+        while not self._is_stopping:
             await self._woken.wait()
             self._woken.clear()
             runs = list(self._waiting)
@@ -206,12 +218,13 @@ class LivePublisher(threading.Thread):
             await asyncio.gather(*(self._flush(run) for run in runs))
             # What comes meanwhile is written together.
             await asyncio.sleep(COALESCE_SECONDS)
+        await store().aclose()
 
     async def _flush(self, run: RunLive) -> None:
         try:
             async with asyncio.timeout(STORE_SECONDS):
                 await run.flush(store())
-        except Exception as error:  # noqa: BLE001 - whatever the store's driver raises
+        except Exception as error:
             logger.warning("live frames were lost: %s", type(error).__name__)
 
 
@@ -244,7 +257,7 @@ def _pending(event: LiveEvent) -> _Delta | LiveEvent:
 
 def _forget() -> None:
     """In a forked child: the parent's thread and connections do not exist here."""
-    global _publisher, _lock, _memory, _redis  # noqa: PLW0603 - one per process is the point
+    global _publisher, _lock, _memory, _redis
     _publisher, _lock = None, threading.Lock()
     _memory, _redis = MemoryStore(), RedisStore()
 

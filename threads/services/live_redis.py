@@ -51,7 +51,7 @@ class RedisStore:
         if not found:
             return []
         # A list of pairs, or a dict with the newer wire protocol.
-        entries = list(found.values())[0][0] if isinstance(found, dict) else found[0][1]
+        entries = next(iter(found.values()))[0] if isinstance(found, dict) else found[0][1]
         return [(_number(id), _text(fields)) for id, fields in entries]
 
     async def aclose(self) -> None:
@@ -93,5 +93,5 @@ def _number(id: bytes | str) -> int:
 
 
 def _text(fields: dict[Any, Any]) -> str:
-    value = fields.get(b"f", fields.get("f"))
-    return value.decode() if isinstance(value, bytes) else value
+    [value] = fields.values()
+    return value.decode() if isinstance(value, bytes) else str(value)

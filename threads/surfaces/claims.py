@@ -86,7 +86,7 @@ def refusal(error: ArtifactrError) -> Refused | None:
 def asked_again(claims: Sequence[Claim]) -> list[Claim | Refused]:
     """Each claim as it stands now. A few queries, however many claims; hosts' hooks for each."""
     if conf.settings().RESOLVE_ACTOR is not None:
-        return [_checked(claim, lambda claim: _opened_again(claim)) for claim in claims]
+        return [_checked(claim, _opened_again) for claim in claims]
     now = _Now(claims)
     return [_checked(claim, now.claim) for claim in claims]
 

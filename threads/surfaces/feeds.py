@@ -68,7 +68,7 @@ class RunFeed:
         try:
             async with asyncio.timeout(wait_seconds + WAIT_SECONDS):
                 return await store().read(self.run, after=after, wait_seconds=wait_seconds)
-        except Exception as error:  # noqa: BLE001 - whatever the store's driver raises
+        except Exception as error:
             logger.warning("live frames could not be read: %s", type(error).__name__)
             await asyncio.sleep(AGAIN_SECONDS)
             return []

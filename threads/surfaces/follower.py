@@ -122,7 +122,7 @@ class Follower:
                     self._known_head = self.head  # a push that lied, or came of a rolled back log
                 self._take_page(page)
                 await asyncio.sleep(0)
-        except Exception as error:  # noqa: BLE001 - the next poll tries again
+        except Exception as error:
             logger.warning("the log could not be read: %s", type(error).__name__)
 
     def _take_page(self, page: Iterable[Any]) -> None:

@@ -173,7 +173,7 @@ class Hub:
                     self._channel = await layer.new_channel()
                     await self._join_all()
                 message = await layer.receive(self._channel)
-            except Exception as error:  # noqa: BLE001 - whatever the layer's driver raises
+            except Exception as error:
                 logger.warning("the channel layer failed: %s", type(error).__name__)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
@@ -210,7 +210,7 @@ class Hub:
         try:
             async with asyncio.timeout(LAYER_SECONDS):
                 await call
-        except Exception as error:  # noqa: BLE001 - whatever the layer's driver raises
+        except Exception as error:
             logger.warning("the channel layer failed: %s", type(error).__name__)
             return False
         return True

@@ -114,9 +114,9 @@ class Subscription:
         if frame is None:
             return
         self._outbox.offer(frame)
-        if event.type == "run_started" and event.run_id is not None:
-            if self._is_live and self._watches_runs:
-                self.watch(event.run_id)
+        is_watched = self._is_live and self._watches_runs and event.type == "run_started"
+        if is_watched and event.run_id is not None:
+            self.watch(event.run_id)
 
     def has_room(self, events: int) -> bool:
         """Whether so many events may come at once."""

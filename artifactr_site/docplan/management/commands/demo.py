@@ -42,13 +42,14 @@ class Command(BaseCommand):
         self._say(_password_line(login))
         self._say(f"REST: {site}/api/v1/docs/  (workspace {seed.WORKSPACE_ID})")
         self._say("Ctrl-C stops.")
-        serving.serve(port)
+        with _all_in_this_process(model=model):
+            serving.serve(port)
         self._say("Stopped.")
 
     def _tell(self) -> None:
         self._say("An offline scripted model answers.")
         call_command("migrate", verbosity=0)
-        with _all_in_this_process():
+        with _all_in_this_process(model=None):
             story = Story()
             try:
                 story.tell()
@@ -76,10 +77,10 @@ def _password_line(login: seed.Login) -> str:
 
 
 @contextmanager
-def _all_in_this_process() -> Iterator[None]:
-    """Whatever the environment names: the scripted model, and tasks on threads of this process."""
+def _all_in_this_process(*, model: str | None) -> Iterator[None]:
+    """Whatever the environment names, tasks run on threads of this process."""
     before = settings.ARTIFACTR
-    settings.ARTIFACTR = {**before, "MODEL": None, "EXECUTOR": "threads"}
+    settings.ARTIFACTR = {**before, "MODEL": model, "EXECUTOR": "threads"}
     try:
         yield
     finally:

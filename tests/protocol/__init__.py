@@ -1,0 +1,1 @@
+"""Parts of the live protocol by themselves; whole servers are in `tests/e2e`."""

@@ -1,0 +1,138 @@
+"""What waits for one reader: bounded, in order; durable frames close, live ones are lost and told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from threads.surfaces.outbox import LOST, TOO_SLOW, Outbox
+
+pytestmark = pytest.mark.once
+
+
+def ran(test: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(test)
+
+
+def bounds(**settings: int) -> Any:
+    return override_settings(ARTIFACTR=settings)
+
+
+async def drained(outbox: Outbox, count: int) -> list[str]:
+    return [text for _ in range(count) if (text := await outbox.get()) is not None]
+
+
+@bounds(OUTBOX_FRAMES=3)
+def test_durable_frames_beyond_the_bound_close_the_connection() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        for number in range(3):
+            outbox.offer(str(number))
+        assert not outbox.is_closed
+        outbox.offer("one too many")
+        assert outbox.code == TOO_SLOW
+        assert await outbox.get() is None
+
+    ran(go())
+
+
+@bounds(OUTBOX_BYTES=10)
+def test_so_do_too_many_bytes_but_never_a_single_frame() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        outbox.offer("x" * 50)
+        assert not outbox.is_closed
+        outbox.offer("x")
+        assert outbox.code == TOO_SLOW
+
+    ran(go())
+
+
+@bounds(LIVE_FRAMES=3)
+def test_live_frames_beyond_the_bound_are_lost_oldest_first_and_told_once() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        outbox.offer("first")
+        for number in range(1, 8):
+            outbox.offer_live("run_1", number, f"live {number}")
+        outbox.offer("last")
+        first, lost, *rest = await drained(outbox, 6)
+        assert first == "first"
+        assert json.loads(lost) == {
+            "type": "live",
+            "run_id": "run_1",
+            "event": {"type": "app_live", "name": LOST, "data": {"frames": 4}},
+        }
+        assert rest == ["live 5", "live 6", "live 7", "last"]
+        assert not outbox.is_closed
+
+    ran(go())
+
+
+@bounds(LIVE_BYTES=30)
+def test_live_frames_are_bounded_in_bytes_too() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        for number in range(1, 6):
+            outbox.offer_live("run_1", number, f"frame {number}".ljust(10))
+        assert len(await drained(outbox, 4)) == 4  # one that tells, three that fit
+
+    ran(go())
+
+
+@bounds(LIVE_FRAMES=2)
+def test_a_reader_that_never_reads_costs_bounded_memory() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        for number in range(1, 5_000):
+            outbox.offer_live("run_1", number, "x")
+        assert len(outbox._entries) < 10
+
+    ran(go())
+
+
+def test_runs_are_told_apart_and_a_frame_comes_once() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        for number, run in ((1, "a"), (1, "b"), (1, "a"), (2, "a"), (2, "b")):
+            outbox.offer_live(run, number, f"{run}{number}")
+        outbox.close(1000, after_frames=True)
+        assert await drained(outbox, 5) == ["a1", "b1", "a2", "b2"]
+
+    ran(go())
+
+
+def test_closing_drops_what_waits_or_lets_it_go_first() -> None:
+    async def go() -> None:
+        dropping, finishing = Outbox(), Outbox()
+        for outbox in (dropping, finishing):
+            outbox.offer("said before")
+        dropping.close(4401)
+        finishing.close(4400, after_frames=True)
+        finishing.close(4401)  # the first code stays
+        assert await dropping.get() is None
+        assert [await finishing.get(), await finishing.get()] == ["said before", None]
+        assert (dropping.code, finishing.code) == (4401, 4400)
+
+    ran(go())
+
+
+@bounds(OUTBOX_FRAMES=8)
+def test_a_replay_waits_for_room() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        for number in range(4):
+            outbox.offer(str(number))
+        assert outbox.is_half_full
+        waiting = asyncio.create_task(outbox.room())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        await drained(outbox, 2)
+        await asyncio.wait_for(waiting, 1)
+
+    ran(go())

@@ -68,8 +68,9 @@ class Workspace:
         return replace(self, fence=fence)
 
     def as_actor(self, actor: Actor) -> Workspace:
-        """The same workspace in another actor's hands; this handle keeps its own."""
-        return replace(self, actor=actor)
+        """The same workspace in another actor's hands and the same role; this handle stays."""
+        access = None if self.access is None else replace(self.access, actor=actor)
+        return replace(self, actor=actor, access=access)
 
     def require(self, action: str, target: Any = None) -> None:
         """Go on, or `forbidden` for this caller."""
@@ -153,9 +154,7 @@ class Workspace:
     def _sender(self, command_id: str | None, body_sha256: str | None) -> Sender | None:
         if command_id is None:
             return None
-        most = conf.limits().id_chars
-        if not 1 <= len(command_id) <= most or "\0" in command_id:
-            raise ValidationFailed.at(["command_id"], f"1 to {most} characters without NUL")
+        _check_name("command_id", command_id, most=conf.limits().id_chars)
         return Sender(self.pk, self.actor, command_id, body_sha256 or "")
 
     def _desk(self) -> Desk:
@@ -372,9 +371,14 @@ def open_workspace(
 aopen_workspace = twin(open_workspace)
 
 
-def _check_name(field: str, name: str) -> None:
-    if not 1 <= len(name) <= NAME_CHARS or "\0" in name:
-        raise ValidationFailed.at([field], f"1 to {NAME_CHARS} characters without NUL")
+def _check_name(field: str, name: str, *, most: int = NAME_CHARS) -> None:
+    """Whether both databases can keep it."""
+    if not 1 <= len(name) <= most or "\0" in name:
+        raise ValidationFailed.at([field], f"1 to {most} characters without NUL")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValidationFailed.at([field], "must not contain lone surrogates") from None
 
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.contrib import admin
@@ -57,7 +58,8 @@ class ArtifactAdmin(WorkspaceAdmin):
 
     @admin.display(description="state", ordering="archived")
     def state(self, row: Any) -> str:
-        return format_html('<span class="artifactr-badge">archived</span>') if row.archived else ""
+        badge = '<span class="artifactr-badge">{}</span>'
+        return format_html(badge, "archived") if row.archived else ""
 
     @admin.display(description="last written by")
     def by(self, row: Any) -> str:
@@ -109,7 +111,7 @@ def _number(request: HttpRequest, name: str) -> int | None:
     text = request.GET.get(name, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10):
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
         raise Http404
     return int(text)
 

@@ -23,6 +23,8 @@ from artifacts.surfaces.event_lines import who
 
 from .tenancy_forms import ApiKeyForm, MemberForm, WorkspaceForm
 
+BADGE = '<span class="artifactr-badge is-{}">{}</span>'
+
 
 class SuperuserAdmin(admin.ModelAdmin):
     """Rows that superusers alone see and edit. Nothing here is deleted: a log hangs on it."""
@@ -119,7 +121,8 @@ class ManagedAdmin(admin.ModelAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(ManagedAdmin):
-    form = MemberForm
+    """Somebody is made a member under their user name; later only the role changes."""
+
     list_display = ["user", "workspace", "role"]
     list_filter = ["role"]
     list_select_related = ["user", "workspace"]
@@ -131,6 +134,12 @@ class MembershipAdmin(ManagedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["workspace", "user"] if obj else []
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        new = {} if obj else {"form": MemberForm}
+        return super().get_form(request, obj, change=change, **{**kwargs, **new})
 
 
 @admin.register(ApiKey)
@@ -167,21 +176,19 @@ class ApiKeyAdmin(ManagedAdmin):
         return self._manages(request)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        new = ["tenant", "workspace", "name", "role", "acts_as", "identity", "expires_at"]
-        return self.fields if obj else new
+        if obj:
+            return self.fields
+        new = ["workspace", "name", "role", "acts_as", "identity", "expires_at"]
+        # A key of a whole tenant reaches further than whoever administers a workspace of it.
+        return ["tenant", *new] if reach_of(request).reads_all else new
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        if obj is not None:
-            return super().get_form(request, obj, change=change, **kwargs)
-        kwargs["form"] = ApiKeyForm
-        form = super().get_form(request, obj, change=change, **kwargs)
-        form.is_bound_to_workspace = not reach_of(request).reads_all
-        if form.is_bound_to_workspace:
-            # A key of a whole tenant reaches further than whoever administers a workspace of it.
-            form.base_fields["workspace"].required = True
-            form.base_fields.pop("tenant", None)
+        new = {} if obj else {"form": ApiKeyForm}
+        form = super().get_form(request, obj, change=change, **{**kwargs, **new})
+        if not obj:
+            form.base_fields["workspace"].required = "tenant" not in form.base_fields
         return form
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
@@ -229,7 +236,7 @@ class ApiKeyAdmin(ManagedAdmin):
     @admin.display(description="state")
     def state(self, row: ApiKey) -> SafeString | str:
         if row.revoked_at is not None:
-            return format_html('<span class="artifactr-badge is-rejected">revoked</span>')
+            return format_html(BADGE, "rejected", "revoked")
         if row.expires_at is not None and row.expires_at <= clock.now():
-            return format_html('<span class="artifactr-badge is-stale">expired</span>')
+            return format_html(BADGE, "stale", "expired")
         return "usable"

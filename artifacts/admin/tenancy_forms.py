@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import AdminSplitDateTime
@@ -71,9 +71,7 @@ class MemberForm(forms.ModelForm):
 
 
 class ApiKeyForm(forms.ModelForm):
-    """`is_bound_to_workspace` where the person administers workspaces, not the tenant."""
-
-    is_bound_to_workspace: ClassVar[bool] = True
+    """Without the field `tenant`, the key is of the workspace's."""
 
     acts_as = forms.ChoiceField(label=_("Acts as"), choices=list(ACTS_AS.items()))
     identity = forms.CharField(

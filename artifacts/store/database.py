@@ -63,7 +63,8 @@ class Database:
     def run(self, statements: Sequence[Statement]) -> list[Result]:
         """Run statements in order, in as few round trips as the driver allows."""
         raise_if_cancelled()
-        self.connection.ensure_connection()
+        if self.connection.connection is None:
+            self.connection.ensure_connection()
         self.connection.validate_no_broken_transaction()
         with self.connection.wrap_database_errors:
             return self._run(statements)
@@ -84,8 +85,7 @@ class Database:
 
     def spelled(self, sql: str) -> str:
         """Fill in what the two databases spell differently."""
-        words = ("any", "now", "share", "skip_locked")
-        return _spelled(sql, tuple((word, getattr(self, word)) for word in words))
+        return _spelled(self.connection.vendor, sql)
 
     def _run(self, statements: Sequence[Statement]) -> list[Result]:
         raise NotImplementedError
@@ -148,7 +148,11 @@ class PostgreSQL(Database):
             else:
                 with raw.pipeline():
                     cursors = [_executed(raw, *statement) for statement in statements]
-            return [_result(cursor) for cursor in cursors]
+            # `description` would make an object for every column.
+            return [
+                Result([] if each.rownumber is None else each.fetchall(), each.rowcount)
+                for each in cursors
+            ]
 
     @contextmanager
     def _preparing(self, raw: Any) -> Iterator[None]:
@@ -190,7 +194,8 @@ class SQLite(Database):
 
     def _run(self, statements: Sequence[Statement]) -> list[Result]:
         raw: Any = self.connection.connection
-        return [_result(raw.execute(_question_marks(sql), params)) for sql, params in statements]
+        cursors = [raw.execute(_question_marks(sql), params) for sql, params in statements]
+        return [Result(cursor.fetchall(), cursor.rowcount) for cursor in cursors]
 
     def begin(self) -> None:
         # A host that begins its transactions deferred would read first and then fail to upgrade
@@ -217,15 +222,15 @@ class SQLite(Database):
             self.one("ROLLBACK")
 
 
+DATABASES: dict[str, type[Database]] = {"postgresql": PostgreSQL, "sqlite": SQLite}
+
+
 def database() -> Database:
     """The database that holds the workspaces, on this thread's connection."""
     connection = connections[router.db_for_write(Workspace)]
-    match connection.vendor:
-        case "postgresql":
-            return PostgreSQL(connection)
-        case "sqlite":
-            return SQLite(connection)
-    raise ConfigurationError(f"{connection.vendor} is not supported: use PostgreSQL or SQLite")
+    if connection.vendor not in DATABASES:
+        raise ConfigurationError(f"{connection.vendor} is not supported: use PostgreSQL or SQLite")
+    return DATABASES[connection.vendor](connection)
 
 
 @contextmanager
@@ -258,10 +263,6 @@ def _executed(raw: Any, sql: str, params: Sequence[Any]) -> Any:
     return psycopg.Cursor(raw).execute(sql, params, prepare=True)
 
 
-def _result(cursor: Any) -> Result:
-    return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
-
-
 def _together(statements: Sequence[Statement]) -> Statement:
     """One statement that does what several do: each costs more on its way than in its doing."""
     if len(statements) == 1:
@@ -283,5 +284,6 @@ def _question_marks(sql: str) -> str:
 
 
 @cache
-def _spelled(sql: str, words: tuple[tuple[str, str], ...]) -> str:
-    return sql.format(**dict(words))
+def _spelled(vendor: str, sql: str) -> str:
+    words = vars(DATABASES[vendor])
+    return sql.format(**{word: words[word] for word in ("any", "now", "share", "skip_locked")})

@@ -21,7 +21,7 @@ from ..core.errors import InvalidState, NotFound, Rejection
 from ..core.events import AnyFact
 from ..core.ids import new_id
 from ..core.limits import Limits
-from ..core.outcomes import AnyOutcome, Recorded
+from ..core.outcomes import AnyOutcome
 from ..core.state import CommitResult, Needs, State, merged
 from ..extensions import BUILT_IN, Committed, Item, StoredEvent
 from . import leases, load, log, receipts, tracing
@@ -33,7 +33,6 @@ from .save import Saving
 # The head stands on the row that is locked, so it is read by the statement that locks it.
 LOCK = """
     SELECT head_seq, head_chain, last_event_at, kinds FROM artifactr_workspace WHERE id = %s """
-NOTHING = CommitResult(outcome=Recorded())
 
 
 class Moved(Exception):
@@ -77,6 +76,7 @@ class WriteTransaction:
         self.state, self.seen = State(), Seen()
         self.items: list[Item] = []
         self.results: list[CommitResult] = []
+        self._applied = 0
         self.outcomes: list[AnyOutcome] = []
         self.now: datetime = clock.now()
         self.head_seq, self.head_chain = 0, b""
@@ -175,19 +175,25 @@ class WriteTransaction:
 
     def decide(self, item: Item) -> AnyOutcome:
         """Let the rules decide one item on what all before it have left; saved at the end."""
+        self._catch_up()
         self._load_for(item)
         try:
             result = self._decided(item)
         except Rejection as rejection:
             raise Refused(rejection) from rejection
         self._check_families(result)
-        self.state = self.state.after(result)
         self.items.append(item)
         self.results.append(result)
         last_seq = self.head_seq + sum(len(each.events) for each in self.results)
         outcome = result.outcome.model_copy(update={"seq": last_seq})
         self.outcomes.append(outcome)
         return outcome
+
+    def _catch_up(self) -> None:
+        """Bring the state up to the last decision; a single one, the usual case, needs it not."""
+        if self._applied < len(self.results):
+            self.state = self.state.after(self.results[-1])
+            self._applied += 1
 
     def _decided(self, item: Item) -> CommitResult:
         desk = self.desk
@@ -207,7 +213,7 @@ class WriteTransaction:
 
     def save(self, origin: str, sender: Sender | None = None) -> Committed:
         """Write everything that was decided, events and receipt included, and tell participants."""
-        result = merged(self.results) if self.results else NOTHING
+        result = merged(self.results) if len(self.results) > 1 else self.results[0]
         change_set_id = new_id("chs") if result.revisions else None
         place = self._place(change_set_id, is_shown=len(result.revisions) > 1)
         last_seq = self.head_seq + len(result.events)

@@ -170,7 +170,7 @@ def test_rows_of_the_write_path_are_read_only(filled: Filled, model: type) -> No
     client, name = filled.desk.client("root"), model._meta.label_lower.replace(".", "_")  # type: ignore[attr-defined]
     row = model._default_manager.first()  # type: ignore[attr-defined]
     before = model._default_manager.filter(pk=row.pk).values().get()  # type: ignore[attr-defined]
-    values = {column: "1" for column in before}
+    values = dict.fromkeys(before, "1")
     for url in (reverse(f"admin:{name}_add"), reverse(f"admin:{name}_delete", args=[row.pk])):
         assert client.get(url).status_code == 403
         assert client.post(url, {**values, "post": "yes"}).status_code == 403

@@ -13,7 +13,13 @@ from django.test import Client, override_settings
 
 from artifacts import clock, keys
 from artifacts.access import READS, ROLE_TABLE, ROLES, Access
-from artifacts.core import AgentActor, SystemActor, UserActor, ValidationFailed
+from artifacts.core import (
+    AgentActor,
+    ConfigurationError,
+    SystemActor,
+    UserActor,
+    ValidationFailed,
+)
 from artifacts.models import ApiKey, Membership
 from artifacts.surfaces.authentication import Principal
 from tests.artifacts.rest import PREFIX, Caller, Cast, make_cast
@@ -250,8 +256,9 @@ def by_header(source: Any) -> Principal | None:
     return Principal(actor=UserActor(id=name), tenant_id=source.headers["X-Tenant"], role="editor")
 
 
-def no_tenant(source: Any) -> Principal | None:
-    return Principal(actor=UserActor(id="x"), role="editor")
+def test_a_role_without_a_tenant_would_reach_everything() -> None:
+    with pytest.raises(ConfigurationError, match="tenant"):
+        Principal(actor=UserActor(id="x"), role="editor")
 
 
 def test_the_host_may_say_who_calls(cast: Cast) -> None:

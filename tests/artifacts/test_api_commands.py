@@ -1,15 +1,21 @@
 """Command frames over REST, batches, and what a repeated key gets."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connections
+from rest_framework.throttling import BaseThrottle
 
-from artifacts.core import ArtifactrError
-from artifacts.core.errors import ArtifactrError as Base
+from artifacts.core import ArtifactrError, Unavailable, UserActor
 from artifacts.surfaces import problems
-from tests.artifacts.rest import Cast, make_cast
+from artifacts.surfaces.rest import ApiView
+from artifacts.workspace import Workspace
+from tests.artifacts.rest import Answer, Caller, Cast, make_cast
 
 pytestmark = pytest.mark.django_db
+PARALLEL = 12
 CREATE = {"type": "create_artifact", "artifact_id": "art_1", "kind": "rest_note"}
 ADD_TAG = {"op": "add", "path": "/tags/-", "value": "t"}
 
@@ -190,7 +196,95 @@ def test_a_repeated_batch_gets_the_first_result(cast: Cast) -> None:
     assert cast.door.head_seq() == 2
 
 
-def errors(cls: type[ArtifactrError] = Base) -> list[type[ArtifactrError]]:
+@pytest.mark.parametrize("path", ["commands/", "artifacts/"])
+def test_a_busy_store_says_when_to_try_again(
+    cast: Cast, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*args: Any, **kwargs: Any) -> None:
+        raise Unavailable(retry_after=7)
+
+    monkeypatch.setattr(Workspace, "commit", busy)
+    body = {"command": CREATE} if path == "commands/" else {"kind": "rest_note"}
+    answer = cast.ben.post(path, body)
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "7")
+    told = answer.body.get("rejection", answer.body)
+    assert told["retry_after"] == 7
+
+
+class Never(BaseThrottle):
+    def allow_request(self, request: Any, view: Any) -> bool:
+        return False
+
+    def wait(self) -> float:
+        return 2.5
+
+
+def test_a_hosts_throttle_is_told_as_a_problem(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ApiView, "throttle_classes", [Never])
+    answer = cast.ben.get("artifacts/")
+    assert (answer.status, answer.code) == (429, "throttled")
+    assert answer.headers["Retry-After"] == "3"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_key_sent_many_times_at_once_has_one_effect(cast: Cast) -> None:
+    key = cast.key("editor").headers
+    together = threading.Barrier(PARALLEL)
+
+    def post(_: int) -> Answer:
+        caller = Caller(cast.base, headers=key)
+        together.wait()
+        try:
+            return caller.post("artifacts/", {"kind": "rest_note"}, Idempotency_Key="key-1")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        answers = list(pool.map(post, range(PARALLEL)))
+    made = [answer for answer in answers if answer.status == 201]
+    assert made
+    assert {answer.text for answer in made} == {made[0].text}
+    running = [answer.code for answer in answers if answer.status != 201]
+    assert set(running) <= {"command_running"}
+    again = Caller(cast.base, headers=key)
+    repeated = again.post("artifacts/", {"kind": "rest_note"}, Idempotency_Key="key-1")
+    assert (repeated.status, repeated.body) == (201, made[0].body)
+    assert cast.door.head_seq() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_proposal_is_decided_once(cast: Cast) -> None:
+    cast.ben.command(CREATE)
+    proposal = {"type": "propose_change", "proposal_id": "prp_1", "change": edit(1)}
+    cast.ben.command(proposal)
+    keys = [
+        cast.key("reviewer", actor=UserActor(id=f"r{number}")).headers for number in range(PARALLEL)
+    ]
+    together = threading.Barrier(PARALLEL)
+
+    def decide(number: int) -> Answer:
+        caller = Caller(cast.base, headers=keys[number])
+        together.wait()
+        try:
+            return caller.post(
+                "proposals/prp_1/respond/", {"decision": ("accept", "reject")[number % 2]}
+            )
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        answers = list(pool.map(decide, range(PARALLEL)))
+    [won] = [answer for answer in answers if answer.status == 200]
+    lost = [answer for answer in answers if answer is not won]
+    assert {(answer.status, answer.code) for answer in lost} == {(409, "invalid_state")}
+    outcome = {"accept": "accepted", "reject": "rejected"}[won.body["decision"]]
+    assert all(outcome in answer.body["detail"] for answer in lost)
+    events = [each.event.type for each in cast.door.read(after_seq=2)]
+    assert events.count("proposal_resolved") == 1
+    assert events.count("artifact_changed") == (won.body["decision"] == "accept")
+
+
+def errors(cls: type[ArtifactrError] = ArtifactrError) -> list[type[ArtifactrError]]:
     return [each for sub in cls.__subclasses__() for each in (sub, *errors(sub))]
 
 

@@ -94,6 +94,13 @@ def test_only_json_is_given(cast: Cast) -> None:
         assert (answer.status, answer.code) == (406, "not_acceptable"), route
 
 
+def test_what_a_route_can_do_is_told(cast: Cast) -> None:
+    for route in routes():
+        answer = cast.ana("OPTIONS", route.path(workspace_id=cast.workspace.public_id))
+        assert answer.status == 200, route
+        assert route.method in answer.headers["Allow"], route
+
+
 def test_other_methods_are_405_with_those_allowed(cast: Cast) -> None:
     for route in routes():
         answer = cast.ana("TRACE", route.path(workspace_id=cast.workspace.public_id))

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from artifacts.core import ExternalAgentActor
 from tests.artifacts.rest import Cast, make_cast
+from tests.artifacts.routes import routes
 
 pytestmark = pytest.mark.django_db
 
@@ -64,6 +66,31 @@ def test_an_agents_key_never_decides(cast: Cast) -> None:
         answer = caller.post(f"proposals/{id}/respond/", {"decision": "accept"})
         assert (answer.status, answer.code) == (403, "forbidden")
     assert cast.vera.get(f"proposals/{id}/").body["status"] == "pending"
+
+
+def test_no_agent_decides_by_any_route(cast: Cast) -> None:
+    """Every writing route, with a body that decides where there is something to decide."""
+    alone, grouped = propose(cast, "Two"), propose(cast, "Three", group_id="grp_1")
+    agent = ExternalAgentActor(client_id="cli_1")
+    caller = cast.key("admin", actor=agent, scope="tenant")
+    commands = [
+        {"type": "respond_to_proposal", "proposal_id": alone, "decision": "accept"},
+        {"type": "respond_to_proposal", "proposal_id": alone, "decision": "reject"},
+        {"type": "resolve_group", "group_id": "grp_1", "decision": "accept"},
+    ]
+    bodies: list[Any] = [{"decision": decision} for decision in ("accept", "reject")]
+    bodies += [{"command": command} for command in commands]
+    bodies += [{"commands": [command]} for command in commands]
+    for route in routes():
+        if route.method == "GET":
+            continue
+        for proposal_id in (alone, grouped):
+            path = route.path(workspace_id="wsp_ours", proposal_id=proposal_id, group_id="grp_1")
+            for body in bodies:
+                assert caller(route.method, path, body, If_Match='"1"').status >= 400, route
+    assert {cast.vera.get(f"proposals/{id}/").body["status"] for id in (alone, grouped)} == {
+        "pending"
+    }
 
 
 def test_what_was_on_screen_is_what_is_decided(cast: Cast) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -34,7 +33,7 @@ class Layer:
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Layer]:
+def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
     made = Layer()
     monkeypatch.setattr(publish, "get_channel_layer", lambda: made)
     monkeypatch.setattr(publish, "_publisher", None)

@@ -19,6 +19,7 @@ from artifacts.core import (
     CreateArtifact,
     CreateThread,
     DeferredRequest,
+    Envelope,
     GiveFeedback,
     PostMessage,
     ProposeChange,
@@ -37,6 +38,7 @@ from artifacts.core import (
 from artifacts.core.artifact import Address
 from artifacts.core.patches import TextEdit, TextEdits
 from artifacts.store import verify
+from artifacts.store.log import json_text
 from tests.support.builders import (
     edit_text,
     make_artifact,
@@ -100,6 +102,8 @@ def all_commands(cast: Cast) -> list[Any]:
 def test_every_command_leaves_a_log_that_explains_the_state(cast: Cast) -> None:
     sent = all_commands(cast)
     assert {type(command) for command in sent} == set(get_args(AnyCommand))
+    for text in cast.ana.read_text():
+        assert json_text(Envelope.model_validate_json(text)) == text
 
 
 def test_every_fact_leaves_a_log_that_explains_the_state(cast: Cast) -> None:

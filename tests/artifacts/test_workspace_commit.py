@@ -279,6 +279,21 @@ def test_a_refusal_inside_a_block_leaves_the_rest_of_it(cast: Cast) -> None:
     assert_whole(cast.ana)
 
 
+def test_counters_are_right_after_a_refusal_inside_a_block(cast: Cast) -> None:
+    paper = make_artifact(cast.ana)
+    agent = cast.scribe(make_thread(cast.ana))
+    limits = {"LIMITS": {"open_proposals_per_agent": 3}}
+    with override_settings(ARTIFACTR=limits), agent.transaction() as tx:
+        for number in range(3):
+            change = edit_text(paper, 1, "one", f"{number}")
+            tx.commit(ProposeChange(change=change))
+            with pytest.raises(PatchFailed):
+                tx.commit(ProposeChange(change=edit_text(paper, 1, "absent", "x")))
+        with pytest.raises(InvalidState, match="at most 3 open proposals"):
+            tx.commit(ProposeChange(change=edit_text(paper, 1, "one", "x")))
+    assert len(cast.ana.proposals("pending")) == 3
+
+
 def test_a_commit_does_not_hide_in_an_outer_transaction(cast: Cast) -> None:
     with pytest.raises(RuntimeError, match="durable"), cast.ana.transaction():
         make_artifact(cast.ana)

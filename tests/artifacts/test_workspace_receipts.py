@@ -86,7 +86,7 @@ def test_the_same_id_with_another_body_is_refused_where_bodies_are_known(cast: C
     assert cast.ana.commit(again, command_id="cmd") == first
 
 
-@pytest.mark.parametrize("command_id", ["", "x" * 129, "a\0b"])
+@pytest.mark.parametrize("command_id", ["", "x" * 129, "a\0b", "\ud800"])
 def test_an_id_that_cannot_be_kept_is_refused(cast: Cast, command_id: str) -> None:
     with pytest.raises(ValidationFailed, match="command_id"):
         cast.ana.commit(CreateArtifact(kind="paper"), command_id=command_id)

@@ -125,7 +125,7 @@ def test_a_frame_reads_and_writes_as_it_is(frame: dict[str, Any]) -> None:
 
 def test_a_hello_starts_at_one_place() -> None:
     hello = {"type": "hello", "protocol": PROTOCOL, "from_head": True}
-    assert client_frame_adapter.validate_python(hello)
+    assert client_frame_adapter.validate_python(hello).wire()["from_head"]
     with pytest.raises(ValidationError, match="resume_after_seq must be 0"):
         client_frame_adapter.validate_python({**hello, "resume_after_seq": 3})
 

@@ -19,7 +19,9 @@ from artifacts.keys import create_key
 from artifacts.models import ApiKey, Membership, Tenant
 from artifacts.models import Workspace as Row
 from artifacts.workspace import Workspace, open_workspace
-from tests.support import live
+from tests.support import kinds, live
+
+REGISTERED = kinds
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,18 @@ QUICK: dict[str, Any] = {"ACCESS_CHECK_SECONDS": 0.3, "HELLO_SECONDS": 1.0}
 def server(place: Place, started: Callable[..., live.Server]) -> live.Server:
     """One server, with the layer of this pass."""
     return started(**QUICK)
+
+
+@pytest.fixture
+def strict_server(place: Place, started: Callable[..., live.Server]) -> live.Server:
+    """A server whose host has hooks and small limits."""
+    return started(
+        **QUICK,
+        AUTHORIZE="tests.e2e.hooks.authorize",
+        HIDDEN="tests.e2e.hooks.hidden",
+        SOCKETS_PER_USER=2,
+        LIMITS={"body_bytes": 5_000, "artifact_bytes": 5_000},
+    )
 
 
 def is_postgresql() -> bool:

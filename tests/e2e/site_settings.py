@@ -14,3 +14,4 @@ INSTALLED_APPS = [*INSTALLED_APPS, "tests.e2e"]  # noqa: F405
 ARTIFACTR = {**ARTIFACTR, **json.loads(os.environ.get("E2E_ARTIFACTR", "{}"))}  # noqa: F405
 if layer := os.environ.get("E2E_CHANNEL_LAYERS"):
     CHANNEL_LAYERS = json.loads(layer)
+ROOT_URLCONF = "tests.e2e.urls"

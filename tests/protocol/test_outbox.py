@@ -1,4 +1,4 @@
-"""What waits for one reader: bounded, in order; durable frames close, live ones are lost and told."""
+"""What waits for one reader is bounded: durable frames close, live ones are lost and told of."""
 
 from __future__ import annotations
 

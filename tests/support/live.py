@@ -221,10 +221,13 @@ def client(
     session: str | None = None,
     origin: str | None = None,
     subprotocols: list[str] | None = None,
+    additional: dict[str, str] | None = None,
     **options: Any,
 ) -> Iterator[Client]:
     """A socket to a workspace's stream, by an API key or by a session's cookie."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    headers = {**(additional or {})}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
     if session:
         headers["Cookie"] = f"{settings.SESSION_COOKIE_NAME}={session}"
     url = f"ws://127.0.0.1:{server.port}/ws/v1/workspaces/{workspace_id}/stream"

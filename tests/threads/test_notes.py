@@ -6,7 +6,7 @@ from artifacts import core
 from tests.support.cast import BEN
 from tests.support.models import Gate, Script, call, hosting, say
 from tests.threads.conftest import Chat
-from tests.threads.test_turns import _in_thread
+from tests.threads.test_turns import in_thread
 
 OPENING = "<workspace-changes>"
 
@@ -72,7 +72,7 @@ def test_a_change_during_a_turn_is_told_in_the_next(chat: Chat, paper: str) -> N
     chat.post("Slowly")
     gate = Gate(say("ok"))
     with hosting(Script(gate)):
-        running = _in_thread(chat.run_turn)
+        running = in_thread(chat.run_turn)
         assert gate.reached.wait(10)
         edit(chat, paper, "One", "Two")
         gate.opened.set()

@@ -76,7 +76,7 @@ def test_a_second_copy_of_a_wake_up_leaves_while_the_first_still_runs(chat: Chat
     chat.post("Take your time")
     gate = Gate(say("Done."))
     with hosting(Script(gate)):
-        first = _in_thread(chat.run_turn)
+        first = in_thread(chat.run_turn)
         assert gate.reached.wait(10)
         chat.run_turn()  # comes back at once: it met the claim
         assert [run.status for run in chat.runs()] == ["running"]
@@ -95,7 +95,7 @@ def test_a_message_during_a_turn_starts_the_next_one(
     chat.post("First")
     gate = Gate(say("First answered."))
     with hosting(Script(gate, say("Second answered."))):
-        first = _in_thread(chat.run_turn)
+        first = in_thread(chat.run_turn)
         assert gate.reached.wait(10)
         chat.post("Second")
         chat.run_turn()  # its wake-up meets the claim
@@ -140,7 +140,7 @@ def test_two_turns_of_a_thread_never_overlap(
                 collisions.append(error)
 
     with hosting(Script(*[step] * 200)):
-        for thread in [_in_thread(work) for _ in range(8)]:
+        for thread in [in_thread(work) for _ in range(8)]:
             thread.join(60)
         if not claims:
             assert most > 1 or collisions, "nothing raced, so the run with claims proves nothing"
@@ -165,7 +165,7 @@ def test_a_turn_that_lost_its_claim_writes_nothing_more(chat: Chat) -> None:
     chat.post("Hello?")
     gate = Gate(say("Too late."))
     with hosting(Script(gate)):
-        first = _in_thread(chat.run_turn)
+        first = in_thread(chat.run_turn)
         assert gate.reached.wait(10)
         _take_over(chat)
         gate.opened.set()
@@ -269,14 +269,14 @@ def test_runs_share_no_state(open_chat: Callable[[], Chat]) -> None:
         return say(" ".join(prompts))
 
     with hosting(Script(*[echo] * 10)):
-        threads = [_in_thread(chat.run_turn) for chat in chats]
+        threads = [in_thread(chat.run_turn) for chat in chats]
         for thread in threads:
             thread.join(30)
     for chat in chats:
         assert chat.said() == [chat.id, f"['{chat.id}']"]
 
 
-def _in_thread(work: Callable[[], object]) -> threading.Thread:
+def in_thread(work: Callable[[], object]) -> threading.Thread:
     def run() -> None:
         try:
             work()

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from ..core.commands import ProposeChange, ResolveGroup, RespondToProposal
 from ..core.outcomes import Proposed, Resolved
-from ..core.state import Group, Proposal
+from ..core.state import Group
 from ..surfaces.openapi import IDEMPOTENCY_KEY, operation
 from ..surfaces.pagination import page
 from ..surfaces.rest import WorkspaceView, query_of, read_in, said
@@ -20,7 +20,8 @@ class ProposalListView(WorkspaceView):
         """List proposals."""
         query = query_of(schemas.ProposalQuery, request)
         found = self.workspace.proposals(query.status, after=query.after, limit=query.size + 1)
-        return Response(page(request, found, size=query.size, cursor=lambda each: each.id))
+        shown = [schemas.ProposalInfo.of(each) for each in found]
+        return Response(page(request, shown, size=query.size, cursor=lambda each: each.id))
 
     @operation(
         "propose_change",
@@ -34,10 +35,10 @@ class ProposalListView(WorkspaceView):
 
 
 class ProposalView(WorkspaceView):
-    @operation("get_proposal", ok={200: Proposal})
+    @operation("get_proposal", ok={200: schemas.ProposalInfo})
     def get(self, request: Request, workspace_id: str, proposal_id: str) -> Response:
         """Read a proposal."""
-        return Response(self.workspace.proposal(proposal_id).wire())
+        return Response(schemas.ProposalInfo.of(self.workspace.proposal(proposal_id)).wire())
 
 
 class RespondView(WorkspaceView):

@@ -93,6 +93,16 @@ class ArtifactInfo(Versioned[dict[str, Any]]):
     """An artifact at its current version."""
 
 
+class ProposalInfo(Proposal):
+    """A proposal with the hash by which `expect.proposal_sha256` names what was seen."""
+
+    proposal_sha256: str
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> ProposalInfo:
+        return cls(**dict(proposal), proposal_sha256=proposal.sha256)
+
+
 CreateArtifactBody = body_model(CreateArtifact, name="CreateArtifactBody")
 EditArtifactBody = body_model(EditArtifact, "artifact_id", "base_version", name="EditArtifactBody")
 PutArtifactBody = body_model(PutArtifact, "artifact_id", name="PutArtifactBody")
@@ -105,7 +115,7 @@ GiveFeedbackBody = body_model(GiveFeedback, name="GiveFeedbackBody")
 WorkspacePage = page_model(WorkspaceInfo, name="WorkspacePage")
 ArtifactPage = page_model(ArtifactInfo, name="ArtifactPage")
 RevisionPage = page_model(StoredRevision, name="RevisionPage")
-ProposalPage = page_model(Proposal, name="ProposalPage")
+ProposalPage = page_model(ProposalInfo, name="ProposalPage")
 EventPage = page_model(Envelope, name="EventPage")
 
 

@@ -98,7 +98,11 @@ def test_what_was_on_screen_is_what_is_decided(cast: Cast) -> None:
     expect = {"proposal_sha256": "0" * 64}
     answer = cast.ana.post(f"proposals/{id}/respond/", {"decision": "accept", "expect": expect})
     assert answer.status == 409
-    assert cast.vera.get(f"proposals/{id}/").body["status"] == "pending"
+    read = cast.vera.get(f"proposals/{id}/").body
+    assert read["status"] == "pending"
+    expect = {"proposal_sha256": read["proposal_sha256"], "head_version": read["base_version"]}
+    answer = cast.ana.post(f"proposals/{id}/respond/", {"decision": "accept", "expect": expect})
+    assert answer.status == 200
 
 
 def test_proposals_are_listed_by_status(cast: Cast) -> None:

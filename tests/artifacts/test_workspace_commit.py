@@ -287,8 +287,8 @@ def test_counters_are_right_after_a_refusal_inside_a_block(cast: Cast) -> None:
         for number in range(3):
             change = edit_text(paper, 1, "one", f"{number}")
             tx.commit(ProposeChange(change=change))
-            with pytest.raises(PatchFailed):
-                tx.commit(ProposeChange(change=edit_text(paper, 1, "absent", "x")))
+            with pytest.raises(Rejection):
+                tx.commit(ProposeChange(change=edit_text("art_none", 1, "one", "x")))
         with pytest.raises(InvalidState, match="at most 3 open proposals"):
             tx.commit(ProposeChange(change=edit_text(paper, 1, "one", "x")))
     assert len(cast.ana.proposals("pending")) == 3

@@ -67,13 +67,13 @@ def test_python_blocks_run_in_order(
 def run(page: str, bodies: list[str], names: dict[str, Any]) -> None:
     names["__name__"] = "documentation"
     for body in bodies:
-        exec(compile(body, page, "exec"), names)  # noqa: S102 - our own pages
+        exec(compile(body, page, "exec", dont_inherit=True), names)  # noqa: S102 - our own pages
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_exist_and_take_these_arguments(page: str) -> None:
     makefile = (ROOT / "Makefile").read_text()
-    for line in "\n".join(blocks(page, "console")).splitlines():
+    for line in "".join(blocks(page, "console")).splitlines():
         words = shlex.split(line)
         if words[0] == "make":
             assert re.search(rf"^{words[1]}:", makefile, re.MULTILINE), line

@@ -30,7 +30,8 @@ def settings_rows() -> list[str]:
     rows = []
     for field in fields(Settings):
         default = {} if field.default is MISSING else field.default
-        rows.append(f"| `{field.name}` | `{default!r}` | {said[field.name].replace("|", r"\|")} |")
+        line = said[field.name].replace("|", r"\|")
+        rows.append(f"| `{field.name}` | `{default!r}` | {line} |")
     return rows
 
 

@@ -18,7 +18,7 @@ from artifacts.core import ProposeChange
 from tests.support import browser
 from tests.support.builders import edit_text, make_artifact, make_board, make_run, set_job
 from tests.support.desk import THREAD, Desk, make_desk
-from tests.support.kinds import Board, Paper
+from tests.support.kinds import Paper
 
 pytestmark = pytest.mark.browser
 
@@ -32,18 +32,12 @@ def desk(transactional_db: None) -> Desk:
     desk = make_desk()
     scribe = desk.scribe(run_id=make_run(desk.scribe(), THREAD))
     paper = make_artifact(desk.door(), Paper(text=TEXT), artifact_id="art_paper")
-    board = make_artifact(desk.door(), Board(goal="ship"), artifact_id="art_other")
-    assert board
-    make_board_with_proposal(desk)
+    board = make_board(desk.door())
+    done = set_job(board, 1, "job1", "done")
+    desk.scribe().commit(ProposeChange(change=done, proposal_id="prp_board"))
     change = edit_text(paper, 1, "five", f"5 {SCRIPT}")
     scribe.commit(ProposeChange(change=change, rationale=SCRIPT, proposal_id="prp_paper"))
     return desk
-
-
-def make_board_with_proposal(desk: Desk) -> None:
-    board = make_board(desk.door())
-    change = ProposeChange(change=set_job(board, 1, "job1", "done"), proposal_id="prp_board")
-    desk.scribe().commit(change)
 
 
 @contextmanager
@@ -115,7 +109,7 @@ def test_what_was_typed_survives_a_change_by_others(live_server: Any, desk: Desk
         page.goto(url)
         page.click("text=or edit the result first")
         page.fill("textarea[name=text]", "all mine")
-        elsewhere(lambda: desk.door().commit(edit_text("art_paper", 1, "one", "ONE")))
+        elsewhere(lambda: desk.door().commit(edit_text("art_paper", 1, "one two", "ONE two")))
         page.click("button[value=edit]")
         expect(page.locator("[role=alert]")).to_contain_text("Nothing was decided")
         expect(page.locator("textarea[name=text]")).to_have_value("all mine")

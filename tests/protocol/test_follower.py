@@ -72,13 +72,13 @@ class Reader:
         self.frames: list[str] = []
         self._room = room
 
-    def take(self, event: LogEvent, frame: str | None) -> None:
+    def take(self, event: LogEvent, frame: str | None) -> bool:
+        if len(self.frames) >= self._room:
+            return False
         self.cursor = event.seq
         if frame is not None:
             self.frames.append(frame)
-
-    def has_room(self, events: int) -> bool:
-        return events <= self._room
+        return True
 
     @property
     def seqs(self) -> list[int]:
@@ -294,6 +294,7 @@ def test_a_reader_is_taken_in_only_without_a_seam(monkeypatch: pytest.MonkeyPatc
         ahead = Reader(cursor=head + 2)
         assert not followed.attach(far)
         assert not followed.attach(crowded)
+        assert crowded.seqs == [head - 2, head - 1]
         assert followed.attach(near)
         assert near.seqs == [head - 2, head - 1, head]
         assert followed.attach(ahead)

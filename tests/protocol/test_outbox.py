@@ -27,8 +27,21 @@ async def drained(outbox: Outbox, count: int) -> list[str]:
     return [text for _ in range(count) if (text := await outbox.get()) is not None]
 
 
+@bounds(OUTBOX_FRAMES=4)
+def test_events_beyond_their_part_are_refused_and_answers_still_fit() -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        assert [outbox.offer_event(str(number)) for number in range(4)] == [True, True, True, False]
+        outbox.offer("an answer")
+        assert not outbox.is_closed
+        outbox.offer("one too many")
+        assert outbox.code == TOO_SLOW
+
+    ran(go())
+
+
 @bounds(OUTBOX_FRAMES=3)
-def test_durable_frames_beyond_the_bound_close_the_connection() -> None:
+def test_answers_beyond_the_bound_close_the_connection() -> None:
     async def go() -> None:
         outbox = Outbox()
         for number in range(3):

@@ -101,7 +101,7 @@ def _workspace(name: str) -> models.Workspace:
 
 
 def _user(name: str, *, is_staff: bool = True, is_superuser: bool = False) -> Any:
-    return get_user_model()._default_manager.create_user(  # type: ignore[attr-defined]
+    return get_user_model()._default_manager.create_user(
         username=name,
         first_name=name.capitalize(),
         password="not-a-secret",

@@ -222,9 +222,13 @@ def client(
     origin: str | None = None,
     subprotocols: list[str] | None = None,
     additional: dict[str, str] | None = None,
+    max_queue: int | None = None,
     **options: Any,
 ) -> Iterator[Client]:
-    """A socket to a workspace's stream, by an API key or by a session's cookie."""
+    """A socket to a workspace's stream, by an API key or by a session's cookie.
+
+    With `max_queue`, it takes no more frames off the wire than the test has asked for.
+    """
     headers = {**(additional or {})}
     if key:
         headers["Authorization"] = f"Bearer {key}"
@@ -234,6 +238,7 @@ def client(
     with connect(
         url, additional_headers=headers, origin=origin, subprotocols=subprotocols,
         compression=None, open_timeout=PATIENCE, close_timeout=2, max_size=None, proxy=None,
+        max_queue=max_queue,
         **options,
     ) as opened:  # fmt: skip
         yield Client(opened)

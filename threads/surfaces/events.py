@@ -12,6 +12,9 @@ from artifacts.extensions import StoredEvent
 Frame = Callable[[str], str]
 
 _SEQ = '{"seq":'
+# Events of a page: the first is small, and a page of large events makes the next one smaller.
+FIRST_PAGE, LARGEST_PAGE = 50, 500
+PAGE_CHARS = 1024 * 1024
 
 
 class LogEvent(NamedTuple):
@@ -40,6 +43,11 @@ class LogEvent(NamedTuple):
         if not hidden:
             return self.text
         return visible_text(self.text, named=self.mentions, event_type=self.type, hidden=hidden)
+
+
+def next_page_size(size: int, *, chars: int) -> int:
+    """How many events to read next, after a page of this size held so much text."""
+    return max(1, size // 2) if chars > PAGE_CHARS else min(size * 2, LARGEST_PAGE)
 
 
 def event_frame(text: str) -> str:

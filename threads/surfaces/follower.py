@@ -20,14 +20,13 @@ from artifacts.pool import in_pool
 from artifacts.selectors import Window
 from artifacts.workspace import on_append
 from threads import selectors
-from threads.surfaces.events import Frame, LogEvent
+from threads.surfaces.events import FIRST_PAGE, Frame, LogEvent, next_page_size
 
 if TYPE_CHECKING:
     from threads.surfaces.subscription import Subscription
 
 logger = logging.getLogger("artifactr.follow")
 
-PAGE = 500
 # A push that is missing may only be late: another thread's commit, another process's message.
 GAP_SECONDS = 0.005
 # What came early and is kept meanwhile; beyond it the log is read anyway.
@@ -114,13 +113,15 @@ class Follower:
 
     async def _read(self) -> None:
         """Page through the log up to what is known of it; one of these at a time."""
+        size = FIRST_PAGE
         try:
             while self.head < self._known_head:
-                window = Window(after_seq=self.head, limit=PAGE)
+                window = Window(after_seq=self.head, limit=size)
                 page = await in_pool(log.events, self.pk, window, NOTHING_HIDDEN)
                 if not page:
                     self._known_head = self.head  # a push that lied, or came of a rolled back log
                 self._take_page(page)
+                size = next_page_size(size, chars=sum(len(event.text) for event in page))
                 await asyncio.sleep(0)
         except Exception as error:
             logger.warning("the log could not be read: %s", type(error).__name__)
@@ -149,11 +150,12 @@ class Follower:
         """
         if subscription.cursor < self.head:
             missing = [event for event in self._recent if event.seq > subscription.cursor]
-            is_whole = len(missing) == self.head - subscription.cursor
-            if not is_whole or not subscription.has_room(len(missing)):
+            if len(missing) != self.head - subscription.cursor:
                 return False
             for event in missing:
                 self._give(subscription, event, {})
+            if subscription.cursor < self.head:  # not all of it found room
+                return False
         self._subscriptions[subscription] = None
         return True
 
@@ -171,8 +173,11 @@ class Follower:
             self._on_run_ended(self.pk, event.run_id)
 
     def _give(self, subscription: Subscription, event: LogEvent, frames: dict[Frame, str]) -> None:
-        """Hand on the shared frame, or one of its own to a reader who may not see everything."""
-        if event.seq <= subscription.cursor:
+        """Hand on the shared frame, or one of its own to a reader who may not see everything.
+
+        One who has no room for it leaves, and comes back when it has caught up.
+        """
+        if event.seq != subscription.cursor + 1:
             return
         text = event.seen_by(subscription.threads, subscription.hidden)
         if text is None:
@@ -184,7 +189,8 @@ class Follower:
             if frame is None:
                 self.framed += 1
                 frame = frames[subscription.frame] = subscription.frame(text)
-        subscription.take(event, frame)
+        if not subscription.take(event, frame):
+            self.detach(subscription)
 
     def _keep(self, event: LogEvent) -> None:
         if len(self._recent) == RECENT:

@@ -1,7 +1,8 @@
 """What waits to be sent to one reader: bounded, in order, drained by one writer.
 
-Durable frames that do not fit end the connection, as the log can replay them. Live frames that do
-not fit are lost, oldest first, and the reader is told with one frame where they would have been.
+Events that do not fit are refused, as the log has them. Answers that do not fit close the
+connection: they can be asked for again. Live frames that do not fit are lost, oldest first, and the
+reader is told with one frame where they would have been.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from artifacts.core.protocol import AppLive, Live
 TOO_SLOW = 4429
 # Names the live frame that stands for lost ones. Clients that do not know it may pass it over.
 LOST = "artifactr.lost"
+# How much of the bounds may be events.
+EVENTS_PART = 0.75
 # Of how many runs a connection remembers which frames it had.
 RUNS_REMEMBERED = 1_000
 
@@ -52,17 +55,27 @@ class Outbox:
         """A replay stops here, so that answers and what is live find room beside it."""
         return self._frames * 2 >= self._most_frames or self._bytes * 2 >= self._most_bytes
 
-    def fits(self, frames: int) -> bool:
-        """Whether so many more would leave room for what comes beside them."""
-        return (self._frames + frames) * 2 <= self._most_frames
+    def offer_event(self, text: str) -> bool:
+        """Add a frame of the log; False if it does not fit. A part is left free for answers."""
+        if self._is_over(len(text), part=EVENTS_PART):
+            return False
+        self._add(text)
+        return True
 
     def offer(self, text: str) -> None:
-        """Add a frame that must not be lost; if it does not fit, the connection closes."""
-        if self.is_closed:
-            return
-        is_over = self._bytes + len(text) > self._most_bytes or self._frames >= self._most_frames
-        if self._frames and is_over:
+        """Add an answer; if it does not fit, the connection closes."""
+        if self._is_over(len(text)):
             self.close(TOO_SLOW)
+        else:
+            self._add(text)
+
+    def _is_over(self, size: int, *, part: float = 1.0) -> bool:
+        is_full = self._frames >= self._most_frames * part
+        is_large = self._bytes + size > self._most_bytes * part
+        return self._frames > 0 and (is_full or is_large)
+
+    def _add(self, text: str) -> None:
+        if self.is_closed:
             return
         self._entries.append(text)
         self._frames += 1

@@ -1,13 +1,14 @@
 """One reader's place in a log: replay in pages, then live, without a seam.
 
 A page is read only when most of the one before was sent, so a slow reader is never cut while it
-catches up; once live, one that does not keep up is.
+catches up. Once live, a reader has an outbox's worth of events and then some seconds; one that
+takes too little in that time is cut, the others are given the log in pages again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from artifacts.core.protocol import ActiveRun
@@ -16,15 +17,14 @@ from artifacts.pool import in_pool
 from artifacts.workspace import Workspace
 from threads.services.live import RunKey
 from threads.surfaces.claims import Claim
-from threads.surfaces.events import Frame, LogEvent
+from threads.surfaces.events import FIRST_PAGE, Frame, LogEvent, next_page_size
 from threads.surfaces.feeds import RunFeed
 from threads.surfaces.follower import Follower
 from threads.surfaces.hub import Hub
-from threads.surfaces.outbox import Outbox
+from threads.surfaces.outbox import TOO_SLOW, Outbox
 
-# Events of a page: the first is small, and a page of large events makes the next one smaller.
-FIRST_PAGE, LARGEST_PAGE = 50, 500
-PAGE_CHARS = 1024 * 1024
+# How long a reader that was live may take to make room.
+SLOW_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,7 @@ class Subscription:
         self._hub, self._outbox, self._watches_runs = hub, outbox, watches_runs
         self._feeds: set[RunFeed] = set()
         self._is_live = False
+        self._behind = asyncio.Event()
 
     def keep(self, claim: Claim) -> None:
         """The role or what is hidden may have changed."""
@@ -79,22 +80,30 @@ class Subscription:
             self.cursor = place.after_seq
             greet(Greeting(head, place.reset, self._active_runs(follower)))
             try:
-                await self._replay(follower)
-                if self._outbox.is_closed:
-                    return
+                await self._replay(follower, self._outbox.room)
                 arrived(self.cursor)
                 self._is_live = True
-                self._watch_active(follower)
-                await asyncio.Event().wait()
+                while not self._outbox.is_closed:
+                    self._watch_active(follower)
+                    await self._behind.wait()
+                    self._behind.clear()
+                    await self._replay(follower, self._room_soon)
             finally:
                 follower.detach(self)
                 for feed in self._feeds:
                     feed.unwatch(self._outbox)
 
-    async def _replay(self, follower: Follower) -> None:
+    async def _room_soon(self) -> None:
+        try:
+            async with asyncio.timeout(SLOW_SECONDS):
+                await self._outbox.room()
+        except TimeoutError:
+            self._outbox.close(TOO_SLOW)
+
+    async def _replay(self, follower: Follower, room: Callable[[], Awaitable[None]]) -> None:
         size = FIRST_PAGE
         while not self._outbox.is_closed:
-            await self._outbox.room()
+            await room()
             # From the moment this says yes, what is appended comes by itself.
             if follower.attach(self):
                 return
@@ -103,24 +112,21 @@ class Subscription:
             )
             for text in texts:
                 if self._outbox.is_half_full:
-                    await self._outbox.room()
-                self._outbox.offer(self.frame(text))
-            chars = sum(map(len, texts))
-            size = max(1, size // 2) if chars > PAGE_CHARS else min(size * 2, LARGEST_PAGE)
+                    await room()
+                self._outbox.offer_event(self.frame(text))
+            size = next_page_size(size, chars=sum(map(len, texts)))
 
-    def take(self, event: LogEvent, frame: str | None) -> None:
-        """An event from the follower; without a frame it is not for this reader."""
+    def take(self, event: LogEvent, frame: str | None) -> bool:
+        """An event from the follower; without a frame it is not for this reader. False if there is
+        no room for it: the reader has fallen behind."""
+        if frame is not None and not self._outbox.offer_event(frame):
+            self._behind.set()
+            return False
         self.cursor = event.seq
-        if frame is None:
-            return
-        self._outbox.offer(frame)
         is_watched = self._is_live and self._watches_runs and event.type == "run_started"
-        if is_watched and event.run_id is not None:
+        if is_watched and frame is not None and event.run_id is not None:
             self.watch(event.run_id)
-
-    def has_room(self, events: int) -> bool:
-        """Whether so many events may come at once."""
-        return self._outbox.fits(events)
+        return True
 
     # Live frames
 

@@ -42,13 +42,7 @@ def _run(name: str, arguments: list[str], urls: dict[str, str]) -> int:
     workers = min(max(os.cpu_count() or 2, 2), MOST_WORKERS)
     command = [sys.executable, "-m", "pytest", "-n", str(workers), "--dist", "loadgroup"]
     print(f"== Tests on {name}", flush=True)
-    with subprocess.Popen([*command, *arguments], env=environment | urls) as pytest_process:
-        try:
-            code = pytest_process.wait()
-        except SystemExit:
-            # As Ctrl-C would: pytest then ends its workers, which a plain kill leaves behind.
-            pytest_process.send_signal(signal.SIGINT)
-            raise
+    code = subprocess.run([*command, *arguments], env=environment | urls, check=False).returncode
     if code not in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
         print(f"== Tests on {name} FAILED", file=sys.stderr, flush=True)
     return code

@@ -56,9 +56,7 @@ def client(workspace: Workspace) -> Iterator[httpx.Client]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("page", PAGES)
-def test_python_blocks_run_in_order(
-    page: str, workspace: Workspace, client: httpx.Client
-) -> None:
+def test_python_blocks_run_in_order(page: str, workspace: Workspace, client: httpx.Client) -> None:
     if page != "docs/guide.md":  # the other pages use the kinds that the guide defines
         run("docs/guide.md", blocks("docs/guide.md", "python")[:1], {})
     run(page, blocks(page, "python"), {"workspace_id": workspace.public_id, "client": client})
@@ -67,7 +65,7 @@ def test_python_blocks_run_in_order(
 def run(page: str, bodies: list[str], names: dict[str, Any]) -> None:
     names["__name__"] = "documentation"
     for body in bodies:
-        exec(compile(body, page, "exec", dont_inherit=True), names)  # noqa: S102 - our own pages
+        exec(compile(body, page, "exec", dont_inherit=True), names)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -20,7 +20,8 @@ def docstrings() -> dict[str, str]:
     found: dict[str, str] = {}
     for field, after in zip(body.body, body.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(after, ast.Expr):
-            assert isinstance(field.target, ast.Name) and isinstance(after.value, ast.Constant)
+            assert isinstance(field.target, ast.Name)
+            assert isinstance(after.value, ast.Constant)
             found[field.target.id] = " ".join(str(after.value.value).split())
     return found
 

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 
@@ -15,6 +16,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path(

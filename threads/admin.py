@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
+from django.forms import Media, Script
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -18,10 +19,15 @@ from artifacts.core.visibility import visible_text
 from artifacts.models import Event
 from artifacts.surfaces.admin_reach import Reach, reach_of
 from artifacts.surfaces.event_lines import event_line, who
+from artifacts.surfaces.live_pages import add_media
 from artifacts.surfaces.object_pages import WorkspaceAdmin, page_of
 
 from .models import Run, Thread
 from .selectors import run_of
+
+# The socket is this app's, so the scripts that keep pages up to date are too.
+DESK = Script("threads/desk.js", type="module")
+add_media(Media(css={"all": ["threads/desk.css"]}, js=[DESK]))  # type: ignore[list-item]
 
 # Events told on one page.
 SHOWN = 200
@@ -31,6 +37,7 @@ RUNS = 20
 @admin.register(Thread)
 class ThreadAdmin(WorkspaceAdmin):
     by_id = "thread"
+    read_action = "read_threads"
     reach_fields = {"thread": "public_id"}
     page_template = "artifactr/thread.html"
     list_display = ["what", "mode", "is_waiting", "created_at", "workspace"]
@@ -66,6 +73,7 @@ class ThreadAdmin(WorkspaceAdmin):
 @admin.register(Run)
 class RunAdmin(WorkspaceAdmin):
     by_id = "run"
+    read_action = "read_runs"
     reach_fields = {"thread": "thread__public_id"}
     page_template = "artifactr/run.html"
     list_display = ["public_id", "of", "state", "started_at", "ended_at", "reason", "workspace"]
@@ -99,7 +107,13 @@ def _told(
     request: HttpRequest, reach: Reach, workspace: Any, events: QuerySet[Event]
 ) -> dict[str, Any]:
     """The newest of these events in order, or those before `?before=`."""
-    seen = reach.narrow(events, artifact="artifact_id", thread="thread_id", mentions="mentions")
+    seen = reach.narrow(
+        events,
+        action="read_events",
+        artifact="artifact_id",
+        thread="thread_id",
+        mentions="mentions",
+    )
     if before := request.GET.get("before"):
         if not (before.isascii() and before.isdigit() and len(before) < 19):
             raise Http404

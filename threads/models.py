@@ -20,7 +20,9 @@ class Thread(models.Model):
     turn took: a thread waits for a turn while the first is ahead of the second.
     """
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="threads")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="threads", db_index=False
+    )
     public_id = models.CharField(max_length=ID_LENGTH)
     title = models.CharField(max_length=200)
     mode = models.CharField(max_length=16, default="edit")
@@ -63,7 +65,9 @@ class Run(models.Model):
         STOPPED = "stopped"
         FAILED = "failed"
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="runs")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="runs", db_index=False
+    )
     thread = models.ForeignKey(Thread, on_delete=models.PROTECT, related_name="runs")
     public_id = models.CharField(max_length=ID_LENGTH)
     status = models.CharField(max_length=16, choices=Status.choices)
@@ -96,7 +100,9 @@ class Run(models.Model):
 class MessageId(models.Model):
     """A message id that was used, so that it is refused for good without reading the log."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="message_ids")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="message_ids", db_index=False
+    )
     public_id = models.CharField(max_length=ID_LENGTH)
 
     class Meta:
@@ -118,7 +124,9 @@ class HistorySegment(models.Model):
     history has told the agent what changed.
     """
 
-    thread = models.ForeignKey(Thread, on_delete=models.PROTECT, related_name="segments")
+    thread = models.ForeignKey(
+        Thread, on_delete=models.PROTECT, related_name="segments", db_index=False
+    )
     number = models.PositiveIntegerField()
     run_id = models.CharField(max_length=ID_LENGTH)
     data = models.BinaryField()

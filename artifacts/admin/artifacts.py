@@ -13,7 +13,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from artifacts.core.actors import actor_adapter
-from artifacts.core.errors import NotFound
 from artifacts.core.patches import summarize_patch
 from artifacts.models import Artifact, Proposal
 from artifacts.selectors import StoredRevision
@@ -34,6 +33,7 @@ SHOWN = 50
 @admin.register(Artifact)
 class ArtifactAdmin(WorkspaceAdmin):
     by_id = "artifact"
+    read_action = "read_artifacts"
     reach_fields = {"artifact": "public_id"}
     page_template = "artifactr/artifact.html"
     list_display = ["what", "kind", "version", "state", "by", "updated_at", "workspace"]
@@ -67,7 +67,7 @@ class ArtifactAdmin(WorkspaceAdmin):
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         workspace = reach_of(request).open(row.workspace.public_id)
-        shown = self._version(workspace, row, _number(request, "version") or row.version)
+        shown = workspace.revision(row.public_id, _number(request, "version") or row.version)
         before = _number(request, "before") or row.version + 1
         versions = _versions(workspace, row, before=before)
         old = _number(request, "from") or max(shown.version - 1, 1)
@@ -85,8 +85,8 @@ class ArtifactAdmin(WorkspaceAdmin):
             "new": new,
             "compared": change_display(
                 row.kind,
-                self._version(workspace, row, old).data,
-                self._version(workspace, row, new).data,
+                workspace.revision(row.public_id, old).data,
+                workspace.revision(row.public_id, new).data,
             )
             if is_compared
             else None,
@@ -95,12 +95,6 @@ class ArtifactAdmin(WorkspaceAdmin):
                 workspace=row.workspace_id, artifact_id=row.public_id, status="pending"
             ).count(),
         }
-
-    def _version(self, workspace: Workspace, row: Artifact, version: int) -> StoredRevision:
-        try:
-            return workspace.revision(row.public_id, version)
-        except NotFound:
-            raise Http404 from None
 
 
 def _address(row: Artifact) -> list[str]:

@@ -15,10 +15,11 @@ from pydantic_core import to_json
 
 from artifacts import conf, core, models
 from artifacts.core.errors import ArtifactrError, ValidationFailed
+from artifacts.core.state import Proposal
 from artifacts.surfaces.problems import status_of
 from artifacts.workspace import Workspace
 
-from .forms import ACCEPT, EDIT, REJECT, DecisionForm, EditForm
+from .forms import ACCEPT, EDIT, LOOK, REJECT, DecisionForm, EditForm, unsent
 from .preview import Preview, Step, preview, settled
 
 # Accepting as proposed what somebody has just rewritten would lose their work without a word.
@@ -52,6 +53,8 @@ class Decision:
 
     def look_again(self, rows: Sequence[models.Proposal]) -> None:
         """Take what these rows stand for as it is now."""
+        # First, so that whatever happens while the rest is read comes after it.
+        self.seen_seq = self.workspace.head_seq()
         self.proposals = [self.workspace.proposal(row.public_id) for row in rows]
         self.written = {row.public_id: row.resolved_version for row in rows}
         self.__dict__.pop("preview", None)
@@ -75,6 +78,11 @@ class Decision:
         return self.preview.steps
 
     @property
+    def has_looked(self) -> bool:
+        """Whether the person asked to see it as it is now."""
+        return self.form.is_bound and self.form.data.get("decision") == LOOK
+
+    @property
     def may_decide(self) -> bool:
         """Whether this person gets the buttons; the write path asks again."""
         access = self.workspace.access
@@ -88,8 +96,11 @@ class Decision:
             self.status = 422
             return None
         decision = self.form.cleaned_data["decision"]
+        if decision == LOOK:
+            return None
         if decision == EDIT and not self.edits:
-            self._refused(ValidationFailed("there is no result here that could be edited"))
+            nothing = ValidationFailed("there is no result here that could be edited")
+            self._refused(self.preview.refusal or nothing)
             return None
         try:
             outcome = self.workspace.commit(
@@ -107,6 +118,8 @@ class Decision:
         decision = posted.get("decision")
         if decision == EDIT:
             self.edits = typed
+        elif decision == LOOK:
+            self.edits = {id: form for id, form in typed.items() if form.was_edited}
         elif decision == ACCEPT and any(form.was_edited for form in typed.values()):
             self.edits = typed
             self.form.add_error(None, UNSENT)
@@ -121,8 +134,22 @@ class Decision:
 
     def edit_form(self, step: Step, posted: Mapping[str, Any] | None = None) -> EditForm:
         assert step.after is not None
-        prefix = None if self.group_id is None else step.proposal.id
+        prefix = self._prefix(step.proposal)
         return EditForm(posted, kind=step.proposal.kind, result=step.after, prefix=prefix)
+
+    @property
+    def left_over(self) -> list[str]:
+        """What the person typed that has no field on the page any more."""
+        if not self.form.is_bound:
+            return []
+        found = [] if self.is_open else [self.form.data.get("reason", "")]
+        for each in self.proposals:
+            if not (self.is_open and each.id in self.edits):
+                found += unsent(self.form.data, self._prefix(each))
+        return [text for text in found if text]
+
+    def _prefix(self, proposal: Proposal) -> str | None:
+        return None if self.group_id is None else proposal.id
 
     @property
     def expect_text(self) -> str:

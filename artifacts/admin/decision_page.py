@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 
 from artifacts import core
-from artifacts.core.errors import Forbidden, NotFound
 from artifacts.core.patches import summarize_patch
 from artifacts.models import Event, Proposal
 from artifacts.surfaces.admin_reach import reach_of
 from artifacts.surfaces.event_lines import change_line, who
+from artifacts.surfaces.live_pages import live_page
 from artifacts.surfaces.object_pages import page_of
 
 from .decision import Decision, Settled
@@ -75,10 +74,8 @@ def decide_group(admin: Any, request: HttpRequest, row: Proposal) -> HttpRespons
     if row.group_id is None:
         raise Http404
     workspace = reach_of(request).open(row.workspace.public_id)
-    try:
-        workspace.group(row.group_id)
-    except NotFound:  # one of them is hidden from this person, so the group is
-        raise Http404 from None
+    # One that holds a proposal this person may not see is not found.
+    workspace.group(row.group_id)
     rows = list(
         admin.get_queryset(request)
         .filter(workspace=row.workspace_id, group_id=row.group_id)
@@ -104,10 +101,7 @@ def _decide(
     admin: Any, request: HttpRequest, decision: Decision, rows: Sequence[Proposal]
 ) -> HttpResponse:
     if request.method == "POST":
-        try:
-            done = decision.submit(request.POST)
-        except Forbidden as refused:
-            raise PermissionDenied(refused.message) from refused
+        done = decision.submit(request.POST)
         if done is not None:
             messages.success(request, _said(admin, request, rows, done))
             return HttpResponseRedirect(request.path)
@@ -128,6 +122,17 @@ def _decide(
         has_buttons=_has_buttons(decision, rows[0]),
         command_id=core.new_id("cmd"),
         waiting=_waiting(admin, request, rows),
+        live=_live(decision) if decision.is_open else None,
+    )
+
+
+def _live(decision: Decision) -> str:
+    """What is on the screen, for a script that tells when it is no longer so."""
+    return live_page(
+        "decision",
+        [(decision.workspace.id, decision.seen_seq)],
+        proposals=[step.proposal.id for step in decision.steps],
+        artifacts={step.proposal.change.artifact_id: step.head_version for step in decision.steps},
     )
 
 
@@ -212,7 +217,9 @@ def _since_base(decision: Decision, step: Step) -> Display | None:
 
 def _typed(decision: Decision, step: Step, edit: EditForm | None) -> Display | None:
     """What a refused edit would do to the result as it is now: it may undo what is new in it."""
-    if decision.problem is None or edit is None or not edit.is_bound or not edit.is_readable:
+    if decision.problem is None and not decision.has_looked:
+        return None
+    if edit is None or not edit.is_bound or not edit.is_readable:
         return None
     return change_display(step.proposal.kind, step.after, edit.edited)
 

@@ -6,7 +6,7 @@ The forms read and write text; what it means is for the rules to say.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from json import dumps
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ from .displays import is_markdown
 ACCEPT: Final = "accept"
 EDIT: Final = "edit"
 REJECT: Final = "reject"
+# Decides nothing: the page as it is now, with what was typed.
+LOOK: Final = "look"
 
 _expected: TypeAdapter[dict[str, Expect]] = TypeAdapter(dict[Id, Expect])
 
@@ -35,9 +37,9 @@ def _area(**attrs: str) -> forms.Textarea:
 
 
 class DecisionForm(forms.Form):
-    """Accept, accept with own edits, or reject."""
+    """Accept, accept with own edits, reject, or only look again."""
 
-    decision = forms.ChoiceField(choices=[(name, name) for name in (ACCEPT, EDIT, REJECT)])
+    decision = forms.ChoiceField(choices=[(name, name) for name in (ACCEPT, EDIT, REJECT, LOOK)])
     reason = forms.CharField(
         label=_("Reason"),
         required=False,
@@ -139,6 +141,14 @@ class EditForm(forms.Form):
         """The whole data as the person wants it."""
         data: dict[str, Any] = self.cleaned_data.get("json", {})
         return {**data, "text": self.cleaned_data["text"]} if self.has_text else data
+
+
+def unsent(posted: Mapping[str, Any], prefix: str | None) -> list[str]:
+    """What somebody has typed into an edit form, whatever has become of the form."""
+    start = f"{prefix}-" if prefix else ""
+    texts = [posted[start + name] for name in ("text", "json") if start + name in posted]
+    seen = posted.get(f"{start}seen")
+    return texts if seen and seen != _digest(texts) else []
 
 
 def _digest(texts: Iterable[str]) -> str:

@@ -15,7 +15,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from artifacts.core.actors import actor_adapter
-from artifacts.core.errors import NotFound
 from artifacts.core.events import Envelope
 from artifacts.core.visibility import visible_text
 from artifacts.models import ChangeSet, Event
@@ -32,6 +31,8 @@ TEXT_CHARS = 6_000
 @admin.register(Event)
 class EventAdmin(WorkspaceAdmin):
     by_id = "event"
+    read_action = "read_events"
+    live_as = "log"
     reach_fields = {"artifact": "artifact_id", "thread": "thread_id", "mentions": "mentions"}
     page_template = "artifactr/event.html"
     list_display = ["seq", "moment", "by", "what", "workspace"]
@@ -131,6 +132,7 @@ def _envelope(row: Any) -> Envelope | None:
 @admin.register(ChangeSet)
 class ChangeSetAdmin(WorkspaceAdmin):
     by_id = "changeset"
+    read_action = "read_change_sets"
     page_template = "artifactr/change_set.html"
     list_display = ["public_id", "origin", "by", "at", "last_seq", "workspace"]
     list_filter = [WorkspaceFilter, "origin"]
@@ -144,10 +146,8 @@ class ChangeSetAdmin(WorkspaceAdmin):
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         workspace = reach_of(request).open(row.workspace.public_id)
-        try:
-            found = workspace.change_set(row.public_id)
-        except NotFound:  # all it wrote is hidden from this person
-            raise Http404 from None
+        # One that wrote nothing but what is hidden from this person is not found.
+        found = workspace.change_set(row.public_id)
         place = row.workspace.public_id
         return {
             "by": self.by(row),

@@ -19,7 +19,7 @@ from artifacts.core.actors import actor_adapter
 from artifacts.core.commands import change_adapter
 from artifacts.models import Artifact, Proposal
 from artifacts.surfaces.event_lines import change_line, who
-from artifacts.surfaces.object_pages import WorkspaceAdmin, page_of
+from artifacts.surfaces.object_pages import WorkspaceAdmin, as_http, page_of
 
 from .decision_page import decide_group, decide_proposal, whole_text
 from .filters import KindFilter, ProposerFilter, StaleFilter, WorkspaceFilter
@@ -27,6 +27,8 @@ from .glimpse import data_start, glimpse
 
 # Of a longer change a row says only what it is; its page shows all of it.
 CHANGE_CHARS = 4_096
+# The ids are for the script that follows the log.
+STATUS = '<span class="artifactr-badge is-{0}" data-workspace="{1}" data-proposal="{2}">{0}</span>'
 STALE = '<span class="artifactr-badge is-stale" title="made on version {}, now at {}">stale</span>'
 decides = require_http_methods(["GET", "HEAD", "POST"])
 TYPE = re.compile(r'"type":\s*"(\w+)"')
@@ -37,6 +39,8 @@ class ProposalAdmin(WorkspaceAdmin):
     """Rows lead to the decision page."""
 
     by_id = "proposal"
+    read_action = "read_proposals"
+    live_as = "queue"
     reach_fields = {"artifact": "artifact_id", "thread": "thread_id"}
     list_display = ["what", "by", "age", "state", "origin"]
     list_display_links = ["what"]
@@ -92,12 +96,15 @@ class ProposalAdmin(WorkspaceAdmin):
     ) -> HttpResponse:
         return HttpResponseRedirect(self.url_of(self.row_or_404(request, object_id)))
 
+    @as_http()
     def decide_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return decide_proposal(self, request, self.row_or_404(request, object_id))
 
+    @as_http()
     def decide_group_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return decide_group(self, request, self.row_or_404(request, object_id))
 
+    @as_http()
     def whole_view(self, request: HttpRequest, object_id: str, side: str) -> HttpResponse:
         return whole_text(request, self.row_or_404(request, object_id), side)
 
@@ -131,7 +138,7 @@ class ProposalAdmin(WorkspaceAdmin):
 
     @admin.display(description="status", ordering="status")
     def state(self, row: Any) -> SafeString:
-        told = [format_html('<span class="artifactr-badge is-{0}">{0}</span>', row.status)]
+        told = [format_html(STATUS, row.status, row.workspace.public_id, row.public_id)]
         if row.status == Proposal.Status.PENDING and row.head_version != row.base_version:
             told.append(format_html(STALE, row.base_version, row.head_version))
         if row.group_id is not None:

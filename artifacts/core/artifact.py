@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from .actors import Actor
@@ -150,9 +150,9 @@ class Address(Value):
     """The place of a maintained value: a collection, the entity it is about, and a key."""
 
     collection: Id
-    entity: Text
-    key: Text
-    type: Text | None = None
+    entity: Annotated[Text, Field(min_length=1, max_length=500)]
+    key: Annotated[Text, Field(min_length=1, max_length=500)]
+    type: Id | None = None
 
 
 T = TypeVar("T")

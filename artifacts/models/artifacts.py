@@ -21,7 +21,9 @@ class Artifact(models.Model):
     are null unless it is a maintained value.
     """
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="artifacts")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="artifacts", db_index=False
+    )
     public_id = models.CharField(max_length=ID_LENGTH)
     kind = models.CharField(max_length=ID_LENGTH)
     version = models.PositiveIntegerField()
@@ -55,8 +57,10 @@ class Artifact(models.Model):
 class Revision(models.Model):
     """One version of an artifact, for good. `data`, `patch` and `actor` are JSON text."""
 
-    artifact = models.ForeignKey(Artifact, on_delete=models.PROTECT, related_name="revisions")
-    public_id = models.CharField(max_length=ID_LENGTH, unique=True)
+    artifact = models.ForeignKey(
+        Artifact, on_delete=models.PROTECT, related_name="revisions", db_index=False
+    )
+    public_id = models.CharField(max_length=ID_LENGTH)
     version = models.PositiveIntegerField()
     kind = models.CharField(max_length=ID_LENGTH)
     data = models.TextField()
@@ -74,7 +78,8 @@ class Revision(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["artifact", "version"], name="artifactr_revision_once")
+            models.UniqueConstraint(fields=["artifact", "version"], name="artifactr_revision_once"),
+            models.UniqueConstraint(fields=["public_id"], name="artifactr_revision_id"),
         ]
         indexes = [models.Index(fields=["change_set_id"], name="artifactr_revision_set")]
         triggers = [triggers.append_only(erasable=("data", "patch", "salt"))]
@@ -92,14 +97,21 @@ class ChangeSet(models.Model):
         PROMOTION = "promotion"
         ROLLBACK = "rollback"
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="change_sets")
-    public_id = models.CharField(max_length=ID_LENGTH, unique=True)
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="change_sets", db_index=False
+    )
+    public_id = models.CharField(max_length=ID_LENGTH)
     origin = models.CharField(max_length=16, choices=Origin.choices)
     actor = models.TextField()
     last_seq = models.BigIntegerField()
     at = models.DateTimeField()
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "public_id"], name="artifactr_change_set_id"
+            )
+        ]
         triggers = [triggers.append_only()]
 
     def __str__(self) -> str:
@@ -110,7 +122,7 @@ class ProposalGroup(models.Model):
     """Proposals that are decided together. States: pending, accepted, rejected (final)."""
 
     workspace = models.ForeignKey(
-        Workspace, on_delete=models.PROTECT, related_name="proposal_groups"
+        Workspace, on_delete=models.PROTECT, related_name="proposal_groups", db_index=False
     )
     public_id = models.CharField(max_length=ID_LENGTH)
     status = models.CharField(max_length=16, default="pending")
@@ -138,7 +150,9 @@ class Proposal(models.Model):
         ACCEPTED = "accepted"
         REJECTED = "rejected"
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="proposals")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="proposals", db_index=False
+    )
     public_id = models.CharField(max_length=ID_LENGTH)
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     artifact_id = models.CharField(max_length=ID_LENGTH)

@@ -18,7 +18,9 @@ class Event(models.Model):
     `mentions` are all ids the event names, separated by spaces.
     """
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="events")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="events", db_index=False
+    )
     seq = models.BigIntegerField()
     public_id = models.CharField(max_length=ID_LENGTH)
     type = models.CharField(max_length=64)
@@ -40,9 +42,16 @@ class Event(models.Model):
             models.UniqueConstraint(fields=["workspace", "public_id"], name="artifactr_event_id"),
         ]
         indexes = [
-            models.Index(fields=["workspace", "thread_id", "seq"], name="artifactr_event_thread"),
+            # Partial: an event without a thread or without an artifact writes one entry less.
             models.Index(
-                fields=["workspace", "artifact_id", "seq"], name="artifactr_event_artifact"
+                fields=["workspace", "thread_id", "seq"],
+                name="artifactr_event_thread",
+                condition=models.Q(thread_id__isnull=False),
+            ),
+            models.Index(
+                fields=["workspace", "artifact_id", "seq"],
+                name="artifactr_event_artifact",
+                condition=models.Q(artifact_id__isnull=False),
             ),
         ]
         triggers = [triggers.append_only(erasable=("text", "salt")), triggers.next_seq()]
@@ -54,7 +63,9 @@ class Event(models.Model):
 class Lease(models.Model):
     """A time-limited claim. `token` fences every write of its holder and rises with each taking."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="leases")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="leases", db_index=False
+    )
     key = models.CharField(max_length=200)
     holder = models.CharField(max_length=200)
     token = models.BigIntegerField()
@@ -72,7 +83,9 @@ class Lease(models.Model):
 class Cursor(models.Model):
     """How far a named consumer of the log has got; it only moves forward."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="cursors")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="cursors", db_index=False
+    )
     name = models.CharField(max_length=200)
     seq = models.BigIntegerField()
 
@@ -89,7 +102,9 @@ class Cursor(models.Model):
 class CommandReceipt(models.Model):
     """The first result of a command id, kept so that a repeat by its sender gets it again."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="receipts")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="receipts", db_index=False
+    )
     participant = models.CharField(max_length=450)
     command_id = models.CharField(max_length=ID_LENGTH)
     body_sha256 = models.CharField(max_length=64)

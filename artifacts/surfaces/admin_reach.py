@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest
 
 from ..access import Access
 from ..conf import settings
-from ..core.errors import NotFound
+from ..core.errors import Forbidden, NotFound
 from ..core.visibility import SEPARATOR, Hidden
 from ..models import Membership, Workspace
 from ..workspace import Workspace as Door
@@ -81,36 +81,45 @@ class Reach:
         self,
         rows: QuerySet[M],
         *,
-        workspace: str = "workspace",
+        action: str,
         artifact: str | None = None,
         thread: str | None = None,
         mentions: str | None = None,
     ) -> QuerySet[M]:
-        """Only rows of the caller's workspaces, without those that name what is hidden.
+        """Only rows the caller may read by `action`, without those that name what is hidden.
 
         `artifact` and `thread` are the columns that hold an id, `mentions` the one of many.
         """
-        rows = rows.filter(self._mine(workspace))
-        hidden = self._unseen(workspace, artifact, thread, mentions)
+        rows = rows.filter(self._mine(action))
+        hidden = self._unseen(artifact, thread, mentions)
         return rows.exclude(hidden) if hidden else rows
 
     def hidden(self, row: Workspace) -> Hidden:
         """What the host hides from the caller in one workspace."""
+        return self._access(row).hidden(_Place(row))
+
+    def _access(self, row: Workspace) -> Access:
         assert self.principal is not None
         role = self.principal.role or self.roles.get(row.pk)
-        access = Access(actor=self.principal.actor, role=role, reads_all=self.reads_all)
-        return access.hidden(_Place(row))
+        return Access(actor=self.principal.actor, role=role, reads_all=self.reads_all)
 
-    def _mine(self, workspace: str) -> Q:
+    def _mine(self, action: str) -> Q:
         if self.principal is None:
             return Q(pk__in=[])
+        if settings().AUTHORIZE is not None:
+            return Q(workspace__in=[row.pk for row in self.workspaces if self._reads(row, action)])
         if self.principal.tenant_id is not None:
-            return Q(**{f"{workspace}__in": self.workspaces.order_by().values("pk")})
-        return Q() if self.reads_all else Q(**{f"{workspace}__in": list(self.roles)})
+            return Q(workspace__in=self.workspaces.order_by().values("pk"))
+        return Q() if self.reads_all else Q(workspace__in=list(self.roles))
 
-    def _unseen(
-        self, workspace: str, artifact: str | None, thread: str | None, mentions: str | None
-    ) -> Q:
+    def _reads(self, row: Workspace, action: str) -> bool:
+        try:
+            self._access(row).require(action, _Place(row))
+        except Forbidden:
+            return False
+        return True
+
+    def _unseen(self, artifact: str | None, thread: str | None, mentions: str | None) -> Q:
         found = Q()
         if settings().HIDDEN is None or self.principal is None:
             return found
@@ -122,7 +131,7 @@ class Reach:
                 # As in core's `visible_text`: a change of focus only loses the hidden artifacts.
                 here |= _mention_any(mentions, hidden.artifacts) & ~Q(type="focus_changed")
             if here:
-                found |= Q(**{workspace: place.pk}) & here
+                found |= Q(workspace=place.pk) & here
         return found
 
 

@@ -6,17 +6,22 @@ on pages of our own, which links can name by public id.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
+from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 
+from ..core.errors import Forbidden, NotFound
 from .admin_reach import reach_of
+from .live_pages import added_media, live_list
 from .readonly_admin import ReadOnlyAdmin
 
 ROWS = 50
@@ -30,6 +35,17 @@ def page_of(model: str, workspace_id: str, public_id: str | None) -> str | None:
         return reverse(f"admin:artifactr_{model}_by_id", args=[workspace_id, public_id])
     except NoReverseMatch:
         return None
+
+
+@contextmanager
+def as_http() -> Iterator[None]:
+    """What a door says to a reader, in Django's words; also a decorator of views."""
+    try:
+        yield
+    except Forbidden as refused:
+        raise PermissionDenied(refused.message) from refused
+    except NotFound:
+        raise Http404 from None
 
 
 class PageList(ChangeList):
@@ -49,7 +65,8 @@ class PageList(ChangeList):
 class WorkspaceAdmin(ReadOnlyAdmin):
     """Rows of a workspace. `page_template` shows one, `page_context` says with what."""
 
-    # Columns that name the workspace and what a host may hide.
+    # What reading these rows is called, and their columns that name what a host may hide.
+    read_action = "read_workspace"
     reach_fields: dict[str, str] = {}
     page_template = ""
     # What links call this model: `artifactr_<by_id>_by_id`.
@@ -57,9 +74,13 @@ class WorkspaceAdmin(ReadOnlyAdmin):
     list_per_page = ROWS
     show_full_result_count = False
     actions = None
+    change_list_template = "artifactr/change_list.html"
+    # What a script that follows the log makes of the list, if it is to be followed.
+    live_as: str | None = None
 
-    class Media:
-        css = {"all": ["artifactr/desk.css"]}
+    @property
+    def media(self) -> Media:
+        return super().media + Media(css={"all": ["artifactr/desk.css"]}) + added_media()
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -69,10 +90,17 @@ class WorkspaceAdmin(ReadOnlyAdmin):
         return bool(user.is_active and user.is_staff) and not reach_of(request).is_empty
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return reach_of(request).narrow(super().get_queryset(request), **self.reach_fields)
+        rows = super().get_queryset(request)
+        return reach_of(request).narrow(rows, action=self.read_action, **self.reach_fields)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return PageList
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        live = live_list(request, self.live_as) if self.live_as else None
+        return super().changelist_view(request, {"live": live, **(extra_context or {})})
 
     def url_of(self, row: Model) -> str:
         return reverse(f"admin:{self._route}_change", args=[row.pk])
@@ -101,6 +129,7 @@ class WorkspaceAdmin(ReadOnlyAdmin):
             raise Http404
         return HttpResponseRedirect(self.url_of(row))
 
+    @as_http()
     def change_view(
         self,
         request: HttpRequest,
@@ -147,6 +176,7 @@ class WorkspaceAdmin(ReadOnlyAdmin):
                 **self.admin_site.each_context(request),
                 "opts": self.opts,
                 "media": self.media,
+                "scripts": added_media().render_js(),
                 "title": title or str(row),
                 "row": row,
                 "list_url": reverse(f"admin:{self._route}_changelist"),

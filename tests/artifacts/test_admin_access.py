@@ -193,6 +193,43 @@ def test_pages_need_nothing_inline(filled: Filled, name: str) -> None:
         assert not found, (url, found)
 
 
+def refuse_reading(actor: object, workspace: object, action: str, target: object) -> bool:
+    return action not in REFUSED
+
+
+REFUSED: set[str] = set()
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "read_artifacts",
+        "read_proposals",
+        "read_events",
+        "read_threads",
+        "read_runs",
+        "read_change_sets",
+    ],
+)
+@pytest.mark.parametrize("name", ["ana", "root"])
+def test_the_hosts_authorize_can_refuse_to_show(filled: Filled, action: str, name: str) -> None:
+    """Its rows are in no list then, and their pages answer 403 or as if they were not there."""
+    of_action = {each.read_action: each for each in OF_WORKSPACE.values()}
+    REFUSED.add(action)
+    try:
+        with override_settings(ARTIFACTR={"AUTHORIZE": f"{__name__}.refuse_reading"}):
+            client = filled.desk.client(name)
+            for url in pages(filled):
+                assert client.get(url, follow=True).status_code in (200, 403, 404), url
+            route = of_action[action].opts.label_lower.replace(".", "_")
+            rows = client.get(reverse(f"admin:{route}_changelist")).context["cl"].result_list
+            assert rows == []
+            if action in ("read_artifacts", "read_proposals"):
+                assert client.get(filled.desk.page(filled.proposal)).status_code in (403, 404)
+    finally:
+        REFUSED.clear()
+
+
 HIDES: dict[str, Hidden] = {}
 
 

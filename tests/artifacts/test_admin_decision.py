@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
+from django.db import connections
+from django.test import Client
 
 from artifacts import core, models
 from artifacts.core import JsonPatch, ProposeChange, RespondToProposal
@@ -281,6 +285,31 @@ def test_sent_twice_decides_once(desk: Desk) -> None:
     assert first.status_code == second.status_code == 200
     assert "Accepted:" in second.content.decode()
     assert desk.door().get(Paper, id).version == 2
+
+
+def test_many_decide_at_once_and_one_wins(desk: Desk) -> None:
+    id = paper(desk)
+    proposal = propose(desk, edit_text(id, 1, "five", "5"))
+    url, ways = desk.page(proposal), ["accept", "reject", "edit"] * 4
+    forms = [{**desk.form(url), "decision": way} for way in ways]
+    clients = [Client() for _ in ways]
+    for client in clients:
+        client.force_login(desk.users["ana"])
+    together = Barrier(len(ways))
+
+    def send(number: int) -> int:
+        together.wait()
+        try:
+            return clients[number].post(url, forms[number]).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(ways)) as pool:
+        answers = sorted(pool.map(send, range(len(ways))))
+    assert answers == [302] + [409] * (len(ways) - 1)
+    events = [each.event.type for each in desk.door().read()]
+    assert events.count("proposal_resolved") == 1
+    assert desk.door().proposal(proposal).is_resolved
 
 
 @pytest.mark.parametrize(

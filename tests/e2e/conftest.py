@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client as Browser
 
 from artifacts import core, pool
@@ -82,6 +84,24 @@ class Place:
         )
 
 
+@contextmanager
+def meanwhile(work: Callable[[], object]) -> Iterator[None]:
+    """Do something on a thread of its own while the block runs, and wait for it."""
+
+    def done() -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=done)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
 def session_of(browser: Browser) -> str:
     return browser.cookies[settings.SESSION_COOKIE_NAME].value
 
@@ -98,7 +118,9 @@ def new_place(name: str) -> Place:
 
 
 @pytest.fixture(scope="session")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., live.Server]]:
+def started(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., live.Server]]:
     """A server with these settings, started by the first test that asks for it."""
     folder: Path = tmp_path_factory.mktemp("servers")
     running: dict[str, live.Server] = {}
@@ -114,7 +136,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
 
 
 # What every shared server has: short times, so that tests need not wait.
-QUICK: dict[str, Any] = {"ACCESS_CHECK_SECONDS": 0.3, "HELLO_SECONDS": 1.0}
+QUICK: dict[str, Any] = {"ACCESS_CHECK_SECONDS": 0.3}
 
 
 @pytest.fixture
@@ -130,9 +152,15 @@ def strict_server(place: Place, started: Callable[..., live.Server]) -> live.Ser
         **QUICK,
         AUTHORIZE="tests.e2e.hooks.authorize",
         HIDDEN="tests.e2e.hooks.hidden",
+        HELLO_SECONDS=3.0,
         SOCKETS_PER_USER=2,
         LIMITS={"body_bytes": 5_000, "artifact_bytes": 5_000},
     )
+
+
+with_redis = pytest.mark.skipif(
+    not os.environ.get("DATABASE_URL"), reason="Redis goes with PostgreSQL: the second pass"
+)
 
 
 def is_postgresql() -> bool:

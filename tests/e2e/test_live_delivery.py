@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import socket
 import subprocess
 import sys
 import threading
@@ -21,18 +19,15 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 from django.test import override_settings
 
-from artifacts import core
+from artifacts import core, extensions
 from artifacts.store import publish
-from tests.e2e.conftest import QUICK, Place
+from tests.e2e.conftest import QUICK, Place, meanwhile, with_redis
 from tests.support import live
 from tests.support.redis import RedisServer
 
 # Whatever reaches a client with this setting was pushed: no poll comes in time.
 NEVER = {"FOLLOW_POLL_SECONDS": 3_600.0}
 OFTEN = {"FOLLOW_POLL_SECONDS": 0.5}
-with_redis = pytest.mark.skipif(
-    not os.environ.get("DATABASE_URL"), reason="Redis goes with PostgreSQL: the second pass"
-)
 CREATE = {"type": "create_thread", "title": "A chat"}
 
 
@@ -91,17 +86,15 @@ def test_events_between_replay_and_live_are_neither_lost_nor_doubled(
         while not stop.is_set():
             place.say("x")
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for _ in range(12):
-            with live.client(server, place.id, key=key) as client:
-                replayed = seqs(client.live())
-                seen = replayed + client.events(up_to=(replayed or [0])[-1] + 5)
-                assert seen == list(range(1, len(seen) + 1))
-    finally:
-        stop.set()
-        writer.join()
+    with meanwhile(write):
+        try:
+            for _ in range(12):
+                with live.client(server, place.id, key=key) as client:
+                    replayed = seqs(client.live())
+                    seen = replayed + client.events(up_to=(replayed or [0])[-1] + 5)
+                    assert seen == list(range(1, len(seen) + 1))
+        finally:
+            stop.set()
 
 
 def test_a_reader_that_is_stopped_and_resumed_all_the_time(
@@ -111,16 +104,14 @@ def test_a_reader_that_is_stopped_and_resumed_all_the_time(
     print(f"seed {seed}")
     rng = random.Random(seed)
     key, seen = place.key(), list[int]()
-    writer = threading.Thread(target=lambda: [place.say("x") for _ in range(300)])
-    writer.start()
-    for _ in range(100):
-        with live.client(server, place.id, key=key) as client:
-            client.hello(resume_after_seq=seen[-1] if seen else 0)
-            for _ in range(rng.randrange(6)):
-                frame = client.receive()
-                if frame["type"] == "event":
-                    seen.append(frame["seq"])
-    writer.join()
+    with meanwhile(lambda: place.say(*["x"] * 300)):
+        for _ in range(100):
+            with live.client(server, place.id, key=key) as client:
+                client.hello(resume_after_seq=seen[-1] if seen else 0)
+                for _ in range(rng.randrange(6)):
+                    frame = client.receive()
+                    if frame["type"] == "event":
+                        seen.append(frame["seq"])
     with live.client(server, place.id, key=key) as client:
         seen += seqs(client.live(resume_after_seq=seen[-1] if seen else 0))
     assert seen == list(range(1, 301))
@@ -157,16 +148,14 @@ def test_a_slow_socket_is_cut_not_fed_and_resumes(
     key, text = place.key(), "x" * 50_000
     memory = psutil.Process(server.process.pid).memory_info
     with (
-        live.client(server, place.id, key=key, sock=narrow(server), max_queue=2) as slow,
+        live.client(server, place.id, key=key, sock=live.narrow(server), max_queue=2) as slow,
         live.client(server, place.id, key=key) as quick,
     ):
         slow.live()
         quick.live()
-        reading = threading.Thread(target=lambda: quick.events(up_to=600, seconds=60))
-        reading.start()
         before = memory().rss
-        place.say(*[text] * 600)  # 30 MB, and the slow one reads nothing of it
-        reading.join()
+        with meanwhile(lambda: quick.events(up_to=600, seconds=60)):
+            place.say(*[text] * 600)  # 30 MB, and the slow one reads nothing of it
         # It is quick enough, although most of this came to it in bursts larger than an outbox.
         assert seqs(quick.frames) == list(range(1, 601))
         assert memory().rss - before < 20_000_000
@@ -174,20 +163,12 @@ def test_a_slow_socket_is_cut_not_fed_and_resumes(
         seen = seqs(slow.frames)
         assert seen == list(range(1, len(seen) + 1))
         assert len(seen) < 600
-    with live.client(server, place.id, key=key, sock=narrow(server), max_queue=2) as again:
+    with live.client(server, place.id, key=key, sock=live.narrow(server), max_queue=2) as again:
         # What is behind is never cut, however slowly it reads its replay.
         again.hello(resume_after_seq=seen[-1])
         time.sleep(2)
         assert again.events(up_to=600, seconds=60)[0] == seen[-1] + 1
         assert seen + seqs(again.frames) == list(range(1, 601))
-
-
-def narrow(server: live.Server) -> socket.socket:
-    """A connection whose reader's buffer is small, so that not reading is soon felt."""
-    made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
-    made.connect(("127.0.0.1", server.port))
-    return made
 
 
 # Crashes
@@ -198,7 +179,7 @@ import os, sys, django
 django.setup()
 from artifacts.store import publish
 publish.after_commit = lambda committed: os._exit(9)
-from artifacts import core
+from artifacts import core, extensions
 from artifacts.workspace import open_workspace
 workspace = open_workspace(sys.argv[1], actor=core.SystemActor())
 workspace.record(core.AppEvent(name="committed"))
@@ -228,8 +209,6 @@ def test_a_crash_between_commit_and_push_costs_the_poll_interval(
 def test_a_reaction_that_fails_keeps_nothing_from_clients(
     place: Place, server: live.Server
 ) -> None:
-    from artifacts import extensions
-
     def fails(committed: Any) -> None:
         raise LookupError
 

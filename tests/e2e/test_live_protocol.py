@@ -124,8 +124,8 @@ def test_a_bad_first_frame_is_named_and_ends_the_socket(place: Place, server: li
             assert client.close_code() == 4400
 
 
-def test_who_does_not_say_hello_is_left(place: Place, server: live.Server) -> None:
-    with live.client(server, place.id, key=place.key()) as client:
+def test_who_does_not_say_hello_is_left(place: Place, strict_server: live.Server) -> None:
+    with live.client(strict_server, place.id, key=place.key()) as client:
         assert client.close_code() == 4408
 
 

@@ -113,6 +113,14 @@ def free_port() -> int:
         return port
 
 
+def narrow(server: Server) -> socket.socket:
+    """A connection whose reader's buffer is small, so that not reading is soon felt."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+    made.connect(("127.0.0.1", server.port))
+    return made
+
+
 def _database_url() -> str:
     values = connection.settings_dict
     if connection.vendor == "sqlite":

@@ -35,7 +35,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "django_filters",
     "pgtrigger",
     "artifacts",
     "threads",

@@ -111,7 +111,8 @@ class Access:
         path = conf.settings().HIDDEN
         if path is None:
             return NOTHING_HIDDEN
-        key = (path, self.actor.participant, workspace.tenant_id, workspace.id)
+        # The whole actor: clients of one name act for different people.
+        key = (path, self.actor, workspace.tenant_id, workspace.id)
         now = time.monotonic()
         known = _hidden.get(key)
         if known is None or known[0] <= now:
@@ -131,7 +132,7 @@ class Access:
             raise NotFound(entity, id)
 
 
-_hidden: dict[tuple[str, ...], tuple[float, Hidden]] = {}
+_hidden: dict[tuple[str, Actor, str, str], tuple[float, Hidden]] = {}
 
 
 def forget_hidden() -> None:

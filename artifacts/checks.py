@@ -1,6 +1,6 @@
 """System checks of the `ARTIFACTR` settings and of host settings that would defeat a guarantee.
 
-Each has an id and says what to do; triggers and databases are checked in `artifacts.triggers`.
+Each has an id and says what to do; triggers and databases are checked in `artifacts.guards`.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _run(call: Call) -> None:
     close_old_connections()
     try:
         current_app.tasks[name].run(*args)
-    except Exception:
+    except BaseException:  # such as a SystemExit, which would end this thread
         log.exception("task %s failed", name)
     finally:
         close_old_connections()

@@ -6,7 +6,7 @@ transaction after the save; reactions run after COMMIT. Typed here, run by the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,6 +77,7 @@ class Committed:
 
 Load = Callable[[Transaction, frozenset[str]], Mapping[str, Any]]
 Save = Callable[[Transaction, Sequence[Any], CommitResult], None]
+Ids = Callable[[int], Iterable[str]]
 Participant = Callable[[Transaction, Committed], None]
 Reaction = Callable[[Committed], None]
 
@@ -87,23 +88,30 @@ class Family:
 
     load: Load
     save: Save
+    ids: Ids | None = None
 
 
 # Kept by the store itself.
 BUILT_IN = frozenset({"artifacts", "revisions", "proposals", "groups", "open_proposals"})
+# Kept by whichever app registers them.
+REGISTRABLE = tuple(name for name in FAMILIES if name not in BUILT_IN)
 
 _families: dict[str, Family] = {}
 _participants: dict[str, Participant] = {}
 _reactions: dict[str, Reaction] = {}
 
 
-def register_family(name: str, load: Load, save: Save) -> None:
-    """Say how a family of core is kept; without it every id of the family is absent."""
-    if name not in FAMILIES or name in BUILT_IN:
+def register_family(name: str, load: Load, save: Save, ids: Ids | None = None) -> None:
+    """Say how a family of core is kept; without it every id of the family is absent.
+
+    `ids` gives all ids that are kept for the workspace of a key, so that `verify_log` also meets
+    those that no event tells of.
+    """
+    if name not in REGISTRABLE:
         raise ConfigurationError(f"{name!r} is no family that an app may register")
     if name in _families:
         raise ConfigurationError(f"family {name!r} is already registered")
-    _families[name] = Family(load, save)
+    _families[name] = Family(load, save, ids)
 
 
 def register_participant(participant: Participant) -> None:

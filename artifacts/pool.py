@@ -11,8 +11,9 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -41,6 +42,16 @@ def raise_if_cancelled() -> None:
     event = _cancelled.get()
     if event is not None and event.is_set():
         raise CallerLeft
+
+
+@contextmanager
+def for_nobody() -> Iterator[None]:
+    """What the block does goes on to its end, whoever asked for it and has left."""
+    token = _cancelled.set(None)
+    try:
+        yield
+    finally:
+        _cancelled.reset(token)
 
 
 async def in_pool(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -23,7 +23,7 @@ from .core.errors import NotFound, ValidationFailed
 from .core.events import WORKSPACE_WIDE
 from .core.patches import Patch
 from .core.state import Group, Proposal, Revision, Stored
-from .core.values import Id, Value
+from .core.values import Id, Value, is_id
 from .core.visibility import Hidden, visible_text
 from .extensions import StoredEvent
 
@@ -152,6 +152,7 @@ def _visible(rows: QuerySet[models.Event], window: Window, hidden: Hidden) -> It
 
 def artifact(workspace_pk: int, artifact_id: str, hidden: Hidden) -> Stored:
     """An artifact at the version in force, or `not_found`."""
+    _check_id("artifact", artifact_id)
     row = _heads(workspace_pk, hidden).filter(artifact__public_id=artifact_id).first()
     if row is None:
         raise NotFound("artifact", artifact_id)
@@ -175,12 +176,14 @@ def artifacts(
         rows = rows.filter(artifact__archived=archived)
     if after is not None:
         here = models.Artifact.objects.filter(workspace_id=workspace_pk)
-        rows = rows.filter(artifact_id__gt=_pk_of(here, after))
+        seen = here.exclude(public_id__in=sorted(hidden.artifacts))
+        rows = rows.filter(artifact_id__gt=_pk_of(seen, after))
     return [_artifact(row) for row in rows.order_by("artifact_id")[:limit]]
 
 
 def revision(workspace_pk: int, artifact_id: str, version: int, hidden: Hidden) -> StoredRevision:
     """One version of an artifact, or `not_found`."""
+    _check_id("artifact", artifact_id)
     row = _revisions(workspace_pk, hidden).filter(
         artifact__public_id=artifact_id, version=version
     ).first()  # fmt: skip
@@ -193,6 +196,7 @@ def revisions(
     workspace_pk: int, artifact_id: str, hidden: Hidden, *, after: int | None, limit: int
 ) -> list[StoredRevision]:
     """A page of an artifact's versions, after version `after`."""
+    _check_id("artifact", artifact_id)
     here = models.Artifact.objects.filter(workspace_id=workspace_pk, public_id=artifact_id)
     if artifact_id in hidden.artifacts or not here.exists():
         raise NotFound("artifact", artifact_id)
@@ -204,6 +208,7 @@ def revisions(
 
 def change_set(workspace_pk: int, change_set_id: str, hidden: Hidden) -> ChangeSetInfo:
     """What one commit wrote together, or `not_found`; hidden artifacts are left out of it."""
+    _check_id("change_set", change_set_id)
     row = models.ChangeSet.objects.filter(
         workspace_id=workspace_pk, public_id=change_set_id
     ).first()  # fmt: skip
@@ -276,6 +281,7 @@ def _revision(row: models.Revision) -> StoredRevision:
 
 def proposal(workspace_pk: int, proposal_id: str, hidden: Hidden) -> Proposal:
     """A proposal, or `not_found`."""
+    _check_id("proposal", proposal_id)
     row = _proposals(workspace_pk, hidden).filter(public_id=proposal_id).first()
     if row is None:
         raise NotFound("proposal", proposal_id)
@@ -298,13 +304,13 @@ def proposals(
     if artifact_id is not None:
         rows = rows.filter(artifact_id=artifact_id)
     if after is not None:
-        here = models.Proposal.objects.filter(workspace_id=workspace_pk)
-        rows = rows.filter(pk__gt=_pk_of(here, after))
+        rows = rows.filter(pk__gt=_pk_of(_proposals(workspace_pk, hidden), after))
     return [_proposal(row) for row in rows.order_by("pk")[:limit]]
 
 
 def group(workspace_pk: int, group_id: str, hidden: Hidden) -> Group:
     """A group with all its proposals, or `not_found`; one that holds a hidden one is hidden."""
+    _check_id("group", group_id)
     row = models.ProposalGroup.objects.filter(workspace_id=workspace_pk, public_id=group_id).first()
     members = models.Proposal.objects.filter(workspace_id=workspace_pk, group_id=group_id)
     seen = _proposals(workspace_pk, hidden).filter(group_id=group_id)
@@ -341,6 +347,12 @@ def _proposal(row: models.Proposal) -> Proposal:
         base_version=row.base_version,
         result=None if row.result is None else from_json(row.result),
     )
+
+
+def _check_id(entity: str, id: str) -> None:
+    """What could be no id is not there: the databases differ in what they do with it."""
+    if not is_id(id):
+        raise NotFound(entity, id)
 
 
 def _pk_of(rows: QuerySet[Any], public_id: str) -> int:

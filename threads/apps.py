@@ -18,8 +18,7 @@ class ThreadsConfig(AppConfig):
         from threads.store import families
         from threads.store.turns import mark_asked
 
-        extensions.register_family("threads", families.load_threads, families.save_threads)
-        extensions.register_family("runs", families.load_runs, families.save_runs)
-        extensions.register_family("messages", families.load_messages, families.save_messages)
+        for family in families.ALL:
+            extensions.register_family(*family)
         extensions.register_participant(mark_asked)
         extensions.register_reaction(turns.wake)

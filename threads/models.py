@@ -8,9 +8,7 @@ from __future__ import annotations
 from django.db import models
 
 from artifacts import triggers
-from artifacts.models import Workspace
-
-ID_LENGTH = 128
+from artifacts.models import ID_LENGTH, Workspace
 
 
 class Thread(models.Model):

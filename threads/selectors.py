@@ -14,6 +14,7 @@ from django.db.models import F, Model, Q, QuerySet
 from pydantic import TypeAdapter
 
 from artifacts import core
+from artifacts.core.values import is_id
 from artifacts.models import Event
 from artifacts.workspace import Workspace
 from threads import models
@@ -69,7 +70,7 @@ def thread(workspace: Workspace, thread_id: str) -> core.Thread:
 
 def thread_row(workspace: Workspace, thread_id: str) -> models.Thread:
     """The row behind a thread, or `not_found`."""
-    row = _threads(workspace).filter(public_id=thread_id).first()
+    row = _threads(workspace).filter(public_id=thread_id).first() if is_id(thread_id) else None
     if row is None:
         raise core.NotFound("thread", thread_id)
     return row
@@ -93,7 +94,7 @@ def runs(
 
 
 def run(workspace: Workspace, run_id: str) -> core.Run:
-    row = _runs(workspace).filter(public_id=run_id).first()
+    row = _runs(workspace).filter(public_id=run_id).first() if is_id(run_id) else None
     if row is None:
         raise core.NotFound("run", run_id)
     return run_of(row)

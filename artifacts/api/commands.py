@@ -9,9 +9,10 @@ from rest_framework.response import Response
 
 from ..core.errors import Rejection, Unavailable, ValidationFailed
 from ..core.outcomes import AnyOutcome
+from ..core.values import is_id
 from ..surfaces.openapi import IDEMPOTENCY_KEY, operation
 from ..surfaces.problems import headers_of, status_of
-from ..surfaces.rest import WorkspaceView, body_sha256, idempotency_key, is_id, read_in
+from ..surfaces.rest import WorkspaceView, body_sha256, idempotency_key, read_in
 from .schemas import BatchResult, CommandBatch, RestCommand, RestCommandResult
 
 

@@ -171,6 +171,3 @@ def _would_propose(command: ArtifactCommand, actor: Actor, state: State) -> bool
         return must_be_proposed(Case(state, actor, DEFAULT_LIMITS), command)
     except Rejection:
         return False  # deciding the command says why
-
-
-__all__ = ["commit", "needs", "record"]

@@ -37,6 +37,9 @@ class ArtifactrError(Exception):
 class Rejection(ArtifactrError):
     """The command was refused."""
 
+    # Which item of a batch this is about; None outside of one.
+    index: int | None = None
+
 
 class VersionConflict(Rejection):
     """The artifact has changed since the version this command is based on."""

@@ -84,6 +84,9 @@ class ArtifactArchived(Value):
     run_id: Id | None = None
 
 
+ArtifactEvent = ArtifactCreated | ArtifactChanged | ArtifactArchived
+
+
 class ProposalCreated(Value):
     type: Literal["proposal_created"] = "proposal_created"
     proposal_id: Id

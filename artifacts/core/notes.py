@@ -14,6 +14,7 @@ from .events import (
     ArtifactArchived,
     ArtifactChanged,
     ArtifactCreated,
+    ArtifactEvent,
     Envelope,
     MessagePosted,
     ProposalCreated,
@@ -25,8 +26,6 @@ from .values import Value
 # What one note says of a row of changes, and all notes together, before they are cut.
 SUMMARIES = 5
 TEXT_CHARS = 500
-
-ArtifactEvent = ArtifactCreated | ArtifactChanged | ArtifactArchived
 
 
 class ChangeNote(Value):

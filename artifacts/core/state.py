@@ -15,8 +15,8 @@ from typing import Any, Literal
 from pydantic_core import to_json
 
 from .actors import Actor
-from .artifact import Address, Versioned
-from .commands import AnyCommand, Change, ThreadMode
+from .artifact import Versioned
+from .commands import Change, ThreadMode
 from .events import AnyKnownEvent, DeferredRequest
 from .outcomes import AnyOutcome
 from .patches import Patch
@@ -231,25 +231,3 @@ def merged(results: Sequence[CommitResult]) -> CommitResult:
         messages=tuple(each for result in results for each in result.messages),
         **{family: tuple(entities.values()) for family, entities in last.items()},
     )
-
-
-__all__ = [
-    "FAMILIES",
-    "Address",
-    "Answer",
-    "AnyCommand",
-    "CommitResult",
-    "Group",
-    "Needs",
-    "Proposal",
-    "Revision",
-    "Run",
-    "State",
-    "Stored",
-    "Thread",
-    "counted_under",
-    "merged",
-    "proposals_in",
-    "proposals_of",
-    "revision_key",
-]

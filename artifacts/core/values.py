@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 
 def _clean(text: str) -> str:
@@ -32,6 +39,18 @@ Id = Annotated[
     AfterValidator(_clean),
     AfterValidator(_no_slash),
 ]
+
+
+id_adapter: TypeAdapter[str] = TypeAdapter(Id)
+
+
+def is_id(text: Any) -> bool:
+    """Whether this could be a public id; nothing else is looked up or said back."""
+    try:
+        id_adapter.validate_python(text)
+    except ValidationError:
+        return False
+    return True
 
 
 class Value(BaseModel):

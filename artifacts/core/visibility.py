@@ -58,6 +58,3 @@ def visible_text(text: str, *, named: str, event_type: str, hidden: Hidden) -> s
     event = envelope["event"]
     event["artifact_ids"] = [id for id in event["artifact_ids"] if id not in hidden.artifacts]
     return to_json(envelope).decode()
-
-
-__all__ = ["NOTHING_HIDDEN", "SEPARATOR", "Hidden", "is_touched", "mentions", "visible_text"]

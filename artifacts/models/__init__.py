@@ -7,9 +7,10 @@ Rows are written by `artifacts.store` alone, except tenancy rows, which are admi
 from .artifacts import Artifact, ChangeSet, Proposal, ProposalGroup, Revision
 from .erasure import ErasureGuard
 from .log import CommandReceipt, Cursor, Event, Lease
-from .tenancy import ApiKey, Membership, Role, Tenant, Workspace
+from .tenancy import ID_LENGTH, ApiKey, Membership, Role, Tenant, Workspace
 
 __all__ = [
+    "ID_LENGTH",
     "ApiKey",
     "Artifact",
     "ChangeSet",

@@ -9,9 +9,7 @@ from django.db import models
 
 from artifacts import triggers
 
-from .tenancy import Workspace
-
-ID_LENGTH = 128
+from .tenancy import ID_LENGTH, Workspace
 
 
 class Artifact(models.Model):

@@ -6,8 +6,7 @@ from django.db import models
 
 from artifacts import triggers
 
-from .artifacts import ID_LENGTH
-from .tenancy import Workspace
+from .tenancy import ID_LENGTH, Workspace
 
 
 class Event(models.Model):
@@ -15,7 +14,7 @@ class Event(models.Model):
     the columns beside it are what reads filter on.
 
     `digest` is over salt and text, `chain` over the previous chain, the seq and the digest.
-    `mentions` are all ids the event names, separated by spaces.
+    `mentions` are the artifacts and threads the event names, joined by `/`, which no id may hold.
     """
 
     workspace = models.ForeignKey(

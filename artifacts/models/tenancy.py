@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from artifacts import triggers
 from artifacts.core.ids import new_id
 
+ID_LENGTH = 128
+
 
 class Role(models.TextChoices):
     """What a member or a key may do; `artifacts.access` has the table."""
@@ -30,7 +32,7 @@ def new_workspace_id() -> str:
 class Tenant(models.Model):
     """The outermost wall: nothing is shared between two tenants."""
 
-    public_id = models.CharField(max_length=128, unique=True, default=new_tenant_id)
+    public_id = models.CharField(max_length=ID_LENGTH, unique=True, default=new_tenant_id)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -46,7 +48,7 @@ class Workspace(models.Model):
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="workspaces")
-    public_id = models.CharField(max_length=128, unique=True, default=new_workspace_id)
+    public_id = models.CharField(max_length=ID_LENGTH, unique=True, default=new_workspace_id)
     name = models.CharField(max_length=200)
     kinds = models.JSONField(null=True, blank=True, default=None)
     head_seq = models.BigIntegerField(default=0, editable=False)

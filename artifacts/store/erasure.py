@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from django.db import transaction
 
-from artifacts.models import ErasureGuard
+from ..models import ErasureGuard
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from ..core.actors import actor_adapter
 from ..core.artifact import Address
 from ..core.commands import change_adapter
 from ..core.patches import Patch
-from ..core.state import FAMILIES, Group, Needs, Proposal, Revision, Stored, revision_key
+from ..core.state import Group, Needs, Proposal, Revision, Stored, revision_key
 from .database import Database, Statement
 
 patch_adapter: TypeAdapter[Any] = TypeAdapter(Patch)
@@ -92,12 +92,6 @@ def queries(db: Database, workspace_pk: int, needs: Needs, proposer: str) -> lis
         made += _revision_queries(db, workspace_pk, needs.revisions)
     made += [_count_query(workspace_pk, key, proposer) for key in needs.open_proposals]
     return made
-
-
-def others(needs: Needs, built_in: frozenset[str]) -> list[tuple[str, frozenset[str]]]:
-    """The families that other apps keep, with the ids wanted of each."""
-    wanted = ((family, getattr(needs, family)) for family in FAMILIES if family not in built_in)
-    return [(family, ids) for family, ids in wanted if ids]
 
 
 def _revision_queries(db: Database, workspace_pk: int, keys: frozenset[str]) -> list[Query]:

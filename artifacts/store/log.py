@@ -73,6 +73,12 @@ def appended(
     return stored, [_insert(part) for part in parts]
 
 
+def artifact_of(event: AnyKnownEvent) -> str | None:
+    """The artifact that an event is filed under."""
+    target = getattr(event, "target", None)
+    return getattr(event, "artifact_id", None) or getattr(target, "artifact_id", None)
+
+
 def _insert(rows: Sequence[tuple[Any, ...]]) -> Statement:
     return INSERT + ", ".join([ROW] * len(rows)), [value for row in rows for value in row]
 
@@ -103,14 +109,13 @@ def _stored(place: Place, seq: int, event: AnyKnownEvent) -> StoredEvent:
         "change_set_id": place.change_set_id if place.is_shown else None,
         "event": event,
     }
-    target = getattr(event, "target", None)
     return StoredEvent(
         seq=seq,
         id=members["id"],
         type=event.type,
         thread_id=members["thread_id"],
         run_id=members["run_id"],
-        artifact_id=getattr(event, "artifact_id", None) or getattr(target, "artifact_id", None),
+        artifact_id=artifact_of(event),
         mentions=SEPARATOR.join(mentions(event)),
         at=place.now,
         # The members of an `Envelope`, in its order, without the price of making one.

@@ -19,6 +19,7 @@ from channels.layers import InMemoryChannelLayer, get_channel_layer
 
 from .. import conf, extensions
 from ..extensions import Committed
+from ..pool import for_nobody
 
 logger = logging.getLogger("artifactr.publish")
 
@@ -58,16 +59,20 @@ def on_append(workspace_pk: int, wake: Wake) -> Callable[[], None]:
 
 
 def after_commit(committed: Committed) -> None:
-    """Tell everyone who waits; nothing in here may fail the commit that is already durable."""
-    if committed.envelopes:
-        _wake(committed)
-        if reaches_others():
-            publisher().put(committed)
-    for reaction in extensions.reactions():
-        try:
-            reaction(committed)
-        except Exception:
-            logger.exception("a reaction failed after seq %s", committed.last_seq)
+    """Tell everyone who waits; nothing in here may fail the commit that is already durable, nor
+    does it end because the coroutine that asked for the commit was cancelled meanwhile."""
+    told = (_wake, _publish) if committed.envelopes else ()
+    with for_nobody():
+        for tell in (*told, *extensions.reactions()):
+            try:
+                tell(committed)
+            except Exception:
+                logger.exception("a reaction failed after seq %s", committed.last_seq)
+
+
+def _publish(committed: Committed) -> None:
+    if reaches_others():
+        publisher().put(committed)
 
 
 def reaches_others() -> bool:

@@ -88,8 +88,7 @@ class Sender:
 
 def rejection_text(rejection: Rejection) -> str:
     """A rejection as a receipt keeps it."""
-    index = getattr(rejection, "index", None)
-    return to_json({"rejection": rejection.payload(), "index": index}).decode()
+    return to_json({"rejection": rejection.payload(), "index": rejection.index}).decode()
 
 
 def purge_receipts(days: int, page: int = 1_000) -> int:
@@ -118,7 +117,7 @@ def _rejection_from(payload: dict[str, Any], index: int | None) -> Rejection:
 def numbered(rejection: Rejection, index: int | None) -> Rejection:
     """Say which item of a batch was refused."""
     if index is not None:
-        rejection.index = index  # type: ignore[attr-defined]
+        rejection.index = index
     return rejection
 
 

@@ -23,7 +23,7 @@ from ..core.ids import new_id
 from ..core.limits import Limits
 from ..core.outcomes import AnyOutcome
 from ..core.state import CommitResult, Needs, State, merged
-from ..extensions import BUILT_IN, Committed, Item, StoredEvent
+from ..extensions import REGISTRABLE, Committed, Item, StoredEvent
 from . import leases, load, log, receipts, tracing
 from .database import Database, Result, Statement, as_moment
 from .load import Query, Seen
@@ -152,7 +152,10 @@ class WriteTransaction:
             self.state = self.state.with_loaded(family, entities)
 
     def _load_others(self, missing: Needs) -> None:
-        for name, ids in load.others(missing, BUILT_IN):
+        for name in REGISTRABLE:
+            ids: frozenset[str] = getattr(missing, name)
+            if not ids:
+                continue
             family = extensions.family(name)
             found: dict[str, Any] = dict.fromkeys(ids, load.ABSENT.get(name))
             if family is not None:
@@ -205,7 +208,7 @@ class WriteTransaction:
         )  # fmt: skip
 
     def _check_families(self, result: CommitResult) -> None:
-        for name in ("threads", "runs", "messages"):
+        for name in REGISTRABLE:
             if getattr(result, name) and extensions.family(name) is None:
                 raise InvalidState(f"no installed app keeps {name}")
 
@@ -262,7 +265,7 @@ class WriteTransaction:
             raise Moved
 
     def _save_others(self, result: CommitResult) -> None:
-        for name in ("threads", "runs", "messages"):
+        for name in REGISTRABLE:
             entities = getattr(result, name)
             family = extensions.family(name)
             if entities and family is not None:

@@ -16,6 +16,7 @@ from ..core.visibility import SEPARATOR, Hidden
 from ..models import Membership, Workspace
 from ..workspace import Workspace as Door
 from .authentication import Principal, Unauthorized, open_for, principal_of
+from .reach import within
 
 M = TypeVar("M", bound=Model)
 
@@ -36,8 +37,7 @@ class Reach:
 
     @property
     def reads_all(self) -> bool:
-        user = self.principal.user if self.principal else None
-        return bool(getattr(user, "is_superuser", False))
+        return self.principal is not None and self.principal.reads_all
 
     @property
     def is_empty(self) -> bool:
@@ -49,13 +49,9 @@ class Reach:
     @property
     def workspaces(self) -> QuerySet[Workspace]:
         """Every workspace the caller may see."""
-        found = Workspace.objects.select_related("tenant").order_by("name", "pk")
         if self.principal is None:
-            return found.none()
-        if self.principal.tenant_id is not None:
-            found = found.filter(tenant__public_id=self.principal.tenant_id)
-        if self.principal.workspace_id is not None:
-            found = found.filter(public_id=self.principal.workspace_id)
+            return Workspace.objects.none()
+        found = within(self.principal).order_by("name", "pk")
         if self.principal.role is not None or self.reads_all:
             return found
         return found.filter(pk__in=list(self.roles))

@@ -49,6 +49,11 @@ class Principal:
         if self.role is not None and self.tenant_id is None:
             raise ConfigurationError("a principal with a role must be of one tenant")
 
+    @property
+    def reads_all(self) -> bool:
+        """Superusers read everything; they decide only with a membership."""
+        return bool(getattr(self.user, "is_superuser", False))
+
 
 def actor_for_user(user: Any) -> UserActor:
     """How a signed-in user stands in the log; the id stays when the user is deleted."""
@@ -107,10 +112,9 @@ def access_for(principal: Principal, workspace_id: str) -> Access:
     if principal.role is not None:
         return Access(actor=principal.actor, role=principal.role)
     role = _member_role(principal.user, workspace_id)
-    reads_all = bool(getattr(principal.user, "is_superuser", False))
-    if role is None and not reads_all:
+    if role is None and not principal.reads_all:
         raise NotFound("workspace", workspace_id)
-    return Access(actor=principal.actor, role=role, reads_all=reads_all)
+    return Access(actor=principal.actor, role=role, reads_all=principal.reads_all)
 
 
 def _member_role(user: Any, workspace_id: str) -> str | None:

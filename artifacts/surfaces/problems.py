@@ -15,7 +15,7 @@ from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from ..core.errors import ArtifactrError, Unavailable, VersionConflict
+from ..core.errors import ArtifactrError, Rejection, Unavailable, VersionConflict
 from .authentication import CHALLENGE
 
 CONTENT_TYPE = "application/problem+json"
@@ -114,8 +114,8 @@ def headers_of(error: ArtifactrError) -> dict[str, str]:
 
 def _ours(error: ArtifactrError, *, status: int) -> Response:
     members = dict(error.data)
-    if (index := getattr(error, "index", None)) is not None:
-        members["index"] = index  # which command of a batch
+    if isinstance(error, Rejection) and error.index is not None:
+        members["index"] = error.index
     body = problem(status, code=error.code, detail=error.message, **members)
     return Response(body, status=status, headers=headers_of(error), content_type=CONTENT_TYPE)
 

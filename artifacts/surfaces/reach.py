@@ -38,25 +38,27 @@ def reachable(principal: Principal, *, after: str | None, limit: int) -> list[Wo
 
 def describe(workspace: Workspace) -> WorkspaceInfo:
     """The workspace behind an open door."""
-    access = workspace.access
-    if access is not None:
-        access.require("read_workspace", workspace)
+    workspace.require("read_workspace")
     row = models.Workspace.objects.select_related("tenant").get(pk=workspace.pk)
-    return _info(row, role=access.role if access else None)
+    return _info(row, role=workspace.access.role if workspace.access else None)
 
 
-def _reached_by(principal: Principal) -> QuerySet[Any]:
-    user: Any = principal.user
+def within(principal: Principal) -> QuerySet[models.Workspace]:
+    """The workspaces that a credential is not bound away from; memberships are not asked."""
     rows = models.Workspace.objects.select_related("tenant")
     if principal.tenant_id is not None:
         rows = rows.filter(tenant__public_id=principal.tenant_id)
     if principal.workspace_id is not None:
         rows = rows.filter(public_id=principal.workspace_id)
+    return rows
+
+
+def _reached_by(principal: Principal) -> QuerySet[Any]:
     memberships = models.Membership.objects.filter(
-        workspace=OuterRef("pk"), user_id=getattr(user, "pk", 0)
+        workspace=OuterRef("pk"), user_id=getattr(principal.user, "pk", 0)
     )
-    rows = rows.annotate(role=Subquery(memberships.values("role")))
-    if principal.role is not None or getattr(user, "is_superuser", False):
+    rows = within(principal).annotate(role=Subquery(memberships.values("role")))
+    if principal.role is not None or principal.reads_all:
         return rows
     return rows.filter(role__isnull=False)
 
@@ -72,11 +74,7 @@ def _info(row: models.Workspace, *, role: str | None) -> WorkspaceInfo:
 
 
 def _may_see(principal: Principal, info: WorkspaceInfo) -> bool:
-    access = Access(
-        actor=principal.actor,
-        role=info.role,
-        reads_all=bool(getattr(principal.user, "is_superuser", False)),
-    )
+    access = Access(actor=principal.actor, role=info.role, reads_all=principal.reads_all)
     try:
         access.require("read_workspace", info)
     except Forbidden:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
@@ -25,15 +25,13 @@ from ..core.commands import AnyCommand
 from ..core.errors import NotFound, ValidationFailed
 from ..core.json_input import parse_json
 from ..core.outcomes import AnyOutcome, Applied, Proposed
-from ..core.values import Id
+from ..core.values import id_adapter, is_id
 from ..workspace import Workspace
 from .authentication import Principal, PrincipalAuthentication, open_for
 from .problems import BodyTooLarge, PreconditionRequired, problem_response
 
 M = TypeVar("M", bound=BaseModel)
 ETAG = re.compile(r'"([1-9][0-9]{0,8})"')
-
-_id: TypeAdapter[str] = TypeAdapter(Id)
 
 
 class StrictJSONParser(BaseParser):
@@ -112,22 +110,13 @@ class WorkspaceView(ApiView):
         return {name: getattr(envelope.event, name) for name in names}
 
 
-def is_id(text: Any) -> bool:
-    """Whether this could be a public id; nothing else is looked up or said back."""
-    try:
-        _id.validate_python(text)
-    except ValidationError:
-        return False
-    return True
-
-
 def idempotency_key(request: Request) -> str | None:
     """The command id that was sent as a header."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
     try:
-        return _id.validate_python(key)
+        return id_adapter.validate_python(key)
     except ValidationError as error:
         raise validation_failed(error, "Idempotency-Key") from None
 

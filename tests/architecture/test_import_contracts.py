@@ -22,7 +22,7 @@ PLANTED = [
     ("Inside an app", "artifacts.api.planted", "artifacts.tasks"),
     ("Inside an app", "artifacts.store.planted", "artifacts.surfaces"),
     ("Inside an app", "threads.agent.planted", "threads.tasks"),
-    ("conf, kinds and catalog", "artifacts.conf.planted", "artifacts.models"),
+    ("Leaves import", "artifacts.conf.planted", "artifacts.models"),
     ("Rules reach no framework", "artifacts.core.planted_clock", "time"),
     ("Rules reach no framework", "artifacts.core.planted_chance", "random"),
     ("Rules reach no framework", "artifacts.core.planted_django", "django"),

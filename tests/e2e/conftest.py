@@ -133,6 +133,8 @@ def started(
             return running[name]
 
         yield get
+        for each in running.values():  # together: each takes a moment to end
+            each.process.terminate()
 
 
 # What every shared server has: short times, so that tests need not wait.

@@ -37,4 +37,7 @@ def resolve(source: Any) -> Principal | None:
     workspace_id = source["url_route"]["kwargs"]["workspace_id"]
     if _is_over(workspace_id):
         return None
-    return Principal(actor=core.SystemActor(name="host"), tenant_id=tenant_id, role="admin")
+    actor: core.Actor = core.SystemActor(name="host")
+    if given := headers.get(b"x-actor"):
+        actor = core.actor_adapter.validate_json(given)
+    return Principal(actor=actor, tenant_id=tenant_id, role="admin")

@@ -20,7 +20,11 @@ from tests.support import live
 @contextmanager
 def following(place: Place, folder: Path, *options: str) -> Iterator[Queue[str]]:
     """The lines that the command prints, as they come."""
-    environment = {**live.environment(folder, None, {}), "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **live.environment(folder, None, {}),
+        "PYTHONUNBUFFERED": "1",
+        "PGAPPNAME": "follow",
+    }
     process = subprocess.Popen(
         [sys.executable, "manage.py", "follow", place.id, *options],
         cwd=live.ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -53,7 +57,7 @@ def test_it_prints_what_was_and_what_comes(place: Place, tmp_path: Path) -> None
         assert lines.get(timeout=20) == "3 Ana thread_created: opened “Launch”"
         assert thread_id
         if is_postgresql():
-            _cut_all_connections()
+            _cut_its_connection()
             place.say("c")
             found = [lines.get(timeout=20)]
             while not found[-1].startswith("4 "):
@@ -62,12 +66,12 @@ def test_it_prints_what_was_and_what_comes(place: Place, tmp_path: Path) -> None
             assert any("trying again" in line for line in found)
 
 
-def _cut_all_connections() -> None:
-    """As a restart of the database does, for everyone but us."""
+def _cut_its_connection() -> None:
+    """As a restart of the database does."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND application_name = 'follow'"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -67,7 +68,8 @@ def test_a_run_of_a_followed_thread_is_watched_from_its_start_to_its_end(
         produce(server, place, run_id, *rest, close=True)
         place.end_run(mine, run_id)
         assert [client.next("live")["event"] for _ in rest] == rest
-        assert client.next("event")["event"]["type"] == "run_ended"
+        if client.types()[-1] != "run_ended":  # the log and the frames come by different ways
+            assert client.next("event")["event"]["type"] == "run_ended"
         # Nothing of it is in the log.
         assert all("delta" not in text for text in place.workspace.read_text())
 
@@ -170,8 +172,9 @@ def test_a_watcher_that_is_behind_loses_frames_but_neither_its_socket_nor_events
         assert time.monotonic() - began < 60
         assert said(quick, run_id, until=".") == "x" * 40_000 * count + "."
         heard = said(slow, run_id, until=".")
-        assert heard.count("[") == 1
-        assert "x" * 40_000 in heard
+        lost = sum(int(each) for each in re.findall(r"\[(\d+)\]", heard))
+        assert heard.count("[") <= 2  # one for each hole, and there are not many
+        assert 0 < lost == count - heard.count("x") // 40_000
         assert [frame["event"]["type"] for frame in slow.frames if frame["type"] == "event"] == [
             "thread_created", "run_started", "app_event",
         ]  # fmt: skip

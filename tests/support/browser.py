@@ -2,11 +2,16 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
+from django.db import connections
 from playwright.sync_api import Page, sync_playwright
 
+T = TypeVar("T")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -42,3 +47,24 @@ def page() -> Iterator[tuple[Page, list[str]]]:
             yield opened, complaints
         finally:
             chromium.close()
+
+
+def until(page: Page, expression: str, argument: Any = None, *, seconds: float = 30) -> None:
+    """Wait for a truth of the page; Playwright's own waiting needs `eval`, which pages forbid."""
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(expression, argument):
+        assert time.monotonic() < deadline, f"not so in time: {expression}"
+        page.wait_for_timeout(20)
+
+
+def elsewhere(work: Callable[[], T]) -> T:
+    """Work of somebody else meanwhile, on a thread where the ORM may be used."""
+
+    def done() -> T:
+        try:
+            return work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(done).result()

@@ -67,10 +67,14 @@ class Server:
 
 @contextmanager
 def serving(
-    folder: Path, *, channel_layers: dict[str, Any] | None = None, **artifactr: Any
+    folder: Path,
+    *,
+    channel_layers: dict[str, Any] | None = None,
+    port: int | None = None,
+    **artifactr: Any,
 ) -> Iterator[Server]:
     """Daphne on the test's database until the block ends."""
-    port = free_port()
+    port = port or free_port()
     log = folder / f"daphne-{port}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
@@ -191,6 +195,10 @@ class Client:
         while not seqs or seqs[-1] < up_to:
             seqs.append(self.next("event", seconds=until - time.monotonic())["seq"])
         return seqs
+
+    def types(self) -> list[str]:
+        """The types of the events so far."""
+        return [frame["event"]["type"] for frame in self.frames if frame["type"] == "event"]
 
     def command(self, command_id: str, command: dict[str, Any]) -> None:
         self.send({"type": "command", "command_id": command_id, "command": command})

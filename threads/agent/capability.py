@@ -7,6 +7,7 @@ the log, and turns what the workspace refuses into something the model can act o
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json
 
 from artifacts import conf, core
+from artifacts.core.values import is_id
 from artifacts.pool import in_pool
 from threads import selectors
 
@@ -118,7 +120,7 @@ class _Tool:
             core.ToolCalled(
                 run_id=self.session.run_id,
                 thread_id=self.session.thread_id,
-                tool_call_id=self.call.tool_call_id,
+                tool_call_id=logged_id(self.call.tool_call_id),
                 tool_name=self.call.tool_name,
                 args_summary=_summary(args),
             )
@@ -129,12 +131,20 @@ class _Tool:
             core.ToolReturned(
                 run_id=self.session.run_id,
                 thread_id=self.session.thread_id,
-                tool_call_id=self.call.tool_call_id,
+                tool_call_id=logged_id(self.call.tool_call_id),
                 tool_name=self.call.tool_name,
                 status=status,
                 summary=_summary(result),
             )
         )
+
+
+def logged_id(tool_call_id: str) -> str:
+    """A provider's id of a call in the form the log's ids have, always the same one."""
+    if is_id(tool_call_id):
+        return tool_call_id
+    digest = hashlib.sha256(tool_call_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"call_{digest[:32]}"
 
 
 def _summary(value: Any) -> str:

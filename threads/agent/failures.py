@@ -36,6 +36,10 @@ class ToolCrashed(Exception):
         self.tool_name = tool_name
 
 
+class TurnStuck(Exception):
+    """The turn went on after it was cancelled, or held its loop up."""
+
+
 class RequestTimedOut(Exception):
     """One request to the model took too long."""
 
@@ -47,6 +51,7 @@ REASONS: dict[type[Exception], tuple[str, str]] = {
     CannotPause: ("cannot_pause", "A tool asked to wait for a person, which turns cannot do."),
     RequestTimedOut: ("model_timeout", "The model did not answer in time."),
     RunTimedOut: ("turn_timeout", "The turn took longer than it may."),
+    TurnStuck: ("turn_timeout", "The turn took longer than it may."),
     UsageLimitExceeded: ("limit_exceeded", "The turn used more requests or tools than it may."),
     UnexpectedModelBehavior: ("model_misbehaved", "The model did not give a usable answer."),
     ModelAPIError: ("model_failed", "The model could not be reached or refused the request."),
@@ -56,7 +61,7 @@ REASONS: dict[type[Exception], tuple[str, str]] = {
 }
 
 
-def explained(error: Exception) -> tuple[str, str]:
+def explained(error: BaseException) -> tuple[str, str]:
     """Reason and sentence for whatever ended a turn."""
     if isinstance(error, ToolCrashed):
         return "tool_failed", f"The tool {error.tool_name} failed."

@@ -18,11 +18,14 @@ from artifacts.workspace import LeaseLost, open_workspace
 from threads.services import turns
 
 from . import agents, history, loop
-from .failures import CannotPause, EmptyReply, explained
+from .failures import CannotPause, EmptyReply, TurnStuck, explained
 from .models import chosen_model
 from .session import Session
 
 log = logging.getLogger(__name__)
+
+# After its own limit a turn is cancelled; by then it has ended, or something on its loop is stuck.
+GRACE_SECONDS = 30.0
 
 
 def take_turn(workspace_id: str, thread_id: str) -> None:
@@ -38,13 +41,28 @@ def take_turn(workspace_id: str, thread_id: str) -> None:
 
 
 def _run(turn: turns.Turn) -> None:
+    try:
+        _end(turn, _waited_for(turn))
+    except LeaseLost:
+        # Whoever holds the thread now records what became of this run.
+        log.warning("run %s lost its claim before it ended", turn.run_id)
+
+
+def _waited_for(turn: turns.Turn) -> turns.Ending:
+    """How the agent ended, or that it did not: a tool may swallow its cancellation, or block."""
     work = loop.submit(_answer(turn))
     turn.claim.when_lost(work.cancel)
     try:
-        _end(turn, work.result())
-    except (CancelledError, LeaseLost):
-        # Whoever holds the thread now records what became of this run.
-        log.warning("run %s lost its claim before it ended", turn.run_id)
+        return work.result(conf.settings().TURN_SECONDS + GRACE_SECONDS)
+    except CancelledError as error:
+        if turn.claim.is_lost:
+            raise LeaseLost from error
+        return _failed(error)
+    except TimeoutError:
+        log.exception("run %s does not end; its loop is left behind", turn.run_id)
+        work.cancel()
+        loop.leave_behind()
+        return _failed(TurnStuck())
 
 
 def _end(turn: turns.Turn, ending: turns.Ending) -> None:
@@ -68,11 +86,15 @@ async def _answer(turn: turns.Turn) -> turns.Ending:
             ending = turns.Ending(status="completed", reply=reply)
         except LeaseLost:
             raise
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             log.exception("run %s failed", turn.run_id)
-            reason, sentence = explained(error)
-            ending = turns.Ending(status="failed", reason=reason, error=sentence)
+            ending = _failed(error)
     return _complete(ending, usage, [each for each in captured if each.run_id == attempt])
+
+
+def _failed(error: BaseException) -> turns.Ending:
+    reason, sentence = explained(error)
+    return turns.Ending(status="failed", reason=reason, error=sentence)
 
 
 async def _reply(turn: turns.Turn, hosted: agents.Hosted, attempt: str, usage: RunUsage) -> str:
@@ -95,7 +117,7 @@ async def _reply(turn: turns.Turn, hosted: agents.Hosted, attempt: str, usage: R
     if isinstance(output, DeferredToolRequests):
         raise CannotPause
     reply = output if isinstance(output, str) else to_json(output).decode()
-    if not reply.strip():
+    if not reply.replace("\0", "").strip():
         raise EmptyReply
     return reply
 

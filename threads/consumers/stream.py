@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from django.db import Error as DatabaseError
 from pydantic_core import to_json
 
 from artifacts import conf
@@ -71,6 +72,10 @@ async def stream(
         if error.code not in CLOSE_CODES:
             raise
         await send({"type": "websocket.close", "code": CLOSE_CODES[error.code]})
+        return
+    except DatabaseError:
+        logger.warning("a socket could not be opened", exc_info=True)
+        await send({"type": "websocket.close", "code": BROKEN})
         return
     await Socket(claim, receive, send).serve()
 

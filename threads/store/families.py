@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -104,3 +104,19 @@ def save_messages(tx: Transaction, ids: Sequence[str], result: core.CommitResult
     models.MessageId.objects.bulk_create(
         models.MessageId(workspace_id=tx.workspace_pk, public_id=id) for id in ids
     )
+
+
+def _ids_of(model: type[models.Thread | models.Run | models.MessageId]) -> Callable[[int], Any]:
+    def ids(workspace_pk: int) -> Iterator[str]:
+        rows = model._default_manager.filter(workspace_id=workspace_pk)
+        return rows.values_list("public_id", flat=True).iterator(chunk_size=1_000)
+
+    return ids
+
+
+# Name, load, save and all ids of each.
+ALL = (
+    ("threads", load_threads, save_threads, _ids_of(models.Thread)),
+    ("runs", load_runs, save_runs, _ids_of(models.Run)),
+    ("messages", load_messages, save_messages, _ids_of(models.MessageId)),
+)

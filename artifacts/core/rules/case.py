@@ -3,7 +3,6 @@ several rules share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +12,6 @@ from artifacts.core.limits import Limits
 from artifacts.core.state import Group, Proposal, Run, State, Stored, Thread
 
 E = TypeVar("E")
-Wanted = Mapping[str, set[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,15 +34,18 @@ from artifacts.core.errors import (
     ValidationFailed,
     VersionConflict,
 )
-from artifacts.core.events import ArtifactArchived, ArtifactChanged, ArtifactCreated
+from artifacts.core.events import (
+    ArtifactArchived,
+    ArtifactChanged,
+    ArtifactCreated,
+    ArtifactEvent,
+)
 from artifacts.core.ids import address_id
 from artifacts.core.json_input import check_json
 from artifacts.core.patches import Patch, apply_patch, diff, same_json, summarize_patch
 from artifacts.core.state import Revision, Stored, revision_key
 
 from .case import Case
-
-ArtifactEvent = ArtifactCreated | ArtifactChanged | ArtifactArchived
 
 
 @dataclass(frozen=True, slots=True)

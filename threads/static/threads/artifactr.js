@@ -231,8 +231,7 @@ class Connection {
     this.#isWelcome = true;
     this.#complaint = "";
     this.activeRuns = active_runs;
-    if (reset) this.lastSeq = 0;
-    if (this.#fromHead) this.lastSeq = head_seq;
+    if (reset || this.#fromHead) this.lastSeq = reset ? 0 : head_seq;
     this.#fromHead = false;
     if (reset) this.#call("reset");
     for (const run of this.#heard) this.#hear({ run_id: run, event: RESTARTED });
@@ -250,6 +249,7 @@ class Connection {
       this.#seesAll = false;
     }
     this.lastSeq = seq;
+    this.#attempt = 0;
     this.#call(`event ${event.type}`, event, envelope);
     this.#call("event *", event, envelope);
     if (event.type === "run_ended") this.#watched.delete(event.run_id);

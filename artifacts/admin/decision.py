@@ -205,14 +205,14 @@ class Decision:
             }
         return plain.model_copy(update=more)
 
-    def _changes(self) -> dict[str, core.JsonPatch]:
+    def _changes(self) -> dict[str, core.Patch]:
         """The person's edits as patches on top of what accepting would write."""
         found = {}
         for step in self.editable:
             assert step.after is not None
             edited = self.edits[step.proposal.id].edited
-            patch = core.diff(step.after, edited, limits=conf.limits())
-            if patch.ops:
+            patch = core.change_between(step.after, edited, limits=conf.limits())
+            if patch.kind == "text_edits" or patch.ops:
                 found[step.proposal.id] = patch
         return found
 

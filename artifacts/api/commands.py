@@ -7,9 +7,10 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ..core.errors import Rejection, Unavailable, ValidationFailed
+from ..core.errors import ValidationFailed
 from ..core.outcomes import AnyOutcome
 from ..core.values import is_id
+from ..surfaces.commands import result_of
 from ..surfaces.openapi import IDEMPOTENCY_KEY, operation
 from ..surfaces.problems import headers_of, status_of
 from ..surfaces.rest import WorkspaceView, body_sha256, idempotency_key, read_in
@@ -26,12 +27,10 @@ class CommandsView(WorkspaceView):
         parameters=(IDEMPOTENCY_KEY,),
     )
     def post(self, request: Request, workspace_id: str) -> Response:
-        try:
-            outcome = self._commit(request)
-        except (Rejection, Unavailable) as error:
-            body = {"ok": False, "rejection": error.payload()}
-            return _result(request, body, status=status_of(error), headers=headers_of(error))
-        return _result(request, {"ok": True, "outcome": outcome.wire()})
+        body, refusal = result_of(lambda: self._commit(request))
+        if refusal is not None:
+            return _result(request, body, status=status_of(refusal), headers=headers_of(refusal))
+        return _result(request, body)
 
     def _commit(self, request: Request) -> AnyOutcome:
         frame = read_in(RestCommand, request)

@@ -102,7 +102,15 @@ from .ids import address_id, new_id
 from .limits import DEFAULT_LIMITS, Limits
 from .notes import ChangeNote, change_notes, render_notes
 from .outcomes import Applied, Outcome, Proposed, Recorded, Resolved, outcome_adapter
-from .patches import JsonPatch, Patch, TextEdit, TextEdits, apply_patch, diff
+from .patches import (
+    JsonPatch,
+    Patch,
+    TextEdit,
+    TextEdits,
+    apply_patch,
+    change_between,
+    diff,
+)
 from .protocol import (
     PROTOCOL,
     ActiveRun,
@@ -266,6 +274,7 @@ __all__ = [
     "address_id",
     "apply_patch",
     "artifact_type",
+    "change_between",
     "change_notes",
     "client_command_adapter",
     "client_frame_adapter",

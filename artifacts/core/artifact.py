@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from .actors import Actor
 from .errors import ConfigurationError, ValidationFailed
-from .patches import diff
+from .patches import change_between
 from .values import Id, Text, Value
 
 WritePolicy = Literal["direct", "propose"]
@@ -183,5 +183,5 @@ class Versioned(Value, Generic[T]):
         fn(draft)
         before, after = stored_form(self.data), to_jsonable_python(draft, by_alias=True)
         return EditArtifact(
-            artifact_id=self.id, base_version=self.version, patch=diff(before, after)
+            artifact_id=self.id, base_version=self.version, patch=change_between(before, after)
         )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal
 
+from pydantic_core import to_json
+
 from .actors import Actor, AgentActor, display_name
 from .events import (
     ArtifactArchived,
@@ -20,11 +22,12 @@ from .events import (
     ProposalCreated,
     ProposalResolved,
 )
-from .patches import Patch, summarize_patch
+from .patches import Op, Patch
 from .values import Value
 
 # What one note says of a row of changes, and all notes together, before they are cut.
 SUMMARIES = 5
+EDITS = 20
 TEXT_CHARS = 500
 
 
@@ -208,7 +211,14 @@ def _decided(note: ChangeNote, who: str) -> str:
 def _edits(changes: Patch) -> str:
     if changes.kind == "text_edits":
         return "; ".join(f"{each.old!r} became {each.new!r}" for each in changes.edits)
-    return summarize_patch(changes)
+    return "; ".join(_operation(op) for op in changes.ops[:EDITS])
+
+
+def _operation(op: Op) -> str:
+    where = op.path or "all of it"
+    if op.op in ("add", "replace"):
+        return f"{where} is now {to_json(op.value).decode()}"
+    return f"{where}: {op.op}"
 
 
 def _summaries(note: ChangeNote) -> str:

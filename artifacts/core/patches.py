@@ -17,6 +17,7 @@ from .json_equal import same_json
 from .limits import DEFAULT_LIMITS, Limits
 from .patch_apply import Draft, parse_pointer
 from .patch_diff import diff
+from .patch_text import change_between
 from .patch_types import (
     AddOp,
     CopyOp,
@@ -44,6 +45,7 @@ __all__ = [
     "TextEdit",
     "TextEdits",
     "apply_patch",
+    "change_between",
     "diff",
     "same_json",
     "summarize_patch",

@@ -176,6 +176,21 @@ def test_the_host_is_asked_what_it_hides_once_in_a_while(monkeypatch: pytest.Mon
     assert calls == 5
 
 
+def hide_by_person(actor: Any, workspace: Any) -> Hidden:
+    person = actor.on_behalf_of.id if actor.on_behalf_of else None
+    return Hidden() if person == "1" else Hidden(artifacts=frozenset({"art_h"}))
+
+
+def test_what_is_hidden_from_one_person_is_not_told_to_the_client_of_another() -> None:
+    access.forget_hidden()
+    mine = CLIENT.model_copy(update={"on_behalf_of": ANA})
+    theirs = CLIENT.model_copy(update={"on_behalf_of": UserActor(id="2")})
+    with override_settings(ARTIFACTR={"HIDDEN": f"{__name__}.hide_by_person"}):
+        assert not Access(actor=mine, role="viewer").hidden(HERE)
+        assert Access(actor=theirs, role="viewer").hidden(HERE)
+    access.forget_hidden()
+
+
 def test_by_default_nothing_is_hidden() -> None:
     assert not Access(actor=ANA, role="viewer").hidden(HERE)
 

@@ -64,6 +64,14 @@ def test_lists_leave_it_out(cast: Cast) -> None:
     assert ids("proposals/") == ["prp_1"]
 
 
+def test_it_is_no_place_in_a_list_either(cast: Cast) -> None:
+    for path, hidden in (("artifacts/", "art_h"), ("proposals/", "prp_h")):
+        there, nowhere = (cast.vera.get(f"{path}?after={id}") for id in (hidden, "art_u"))
+        assert there.status == nowhere.status == 422
+        assert there.text == nowhere.text
+        assert cast.ben.get(f"{path}?after={hidden}").status == 200
+
+
 def test_events_that_name_it_are_left_out(cast: Cast) -> None:
     answer = cast.vera.get("events/")
     assert "art_h" not in answer.text

@@ -7,7 +7,9 @@ import time
 from typing import Any
 
 import pytest
+from channels.exceptions import InvalidChannelLayerError
 
+from artifacts import extensions
 from artifacts.core import AppEvent
 from artifacts.store import publish
 from artifacts.workspace import group_name
@@ -49,6 +51,21 @@ def test_what_was_committed_is_sent_in_order_with_its_texts(cast: Cast, layer: L
     assert ranges == [(seq, seq) for seq in range(1, 21)]
     texts = [event[-1] for _, message in layer.sent for event in message["events"]]
     assert texts == cast.system.read_text()
+
+
+def test_a_layer_that_cannot_even_be_made_fails_no_commit(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> Any:
+        raise InvalidChannelLayerError
+
+    monkeypatch.setattr(publish, "get_channel_layer", broken)
+    reacted: list[int] = []
+    with extensions.isolated():
+        extensions.register_reaction(lambda committed: reacted.append(committed.last_seq))
+        assert cast.system.record(AppEvent(name="durable")).seq == 1
+    assert reacted == [1]
+    assert "failed after seq 1" in caplog.text
 
 
 def test_a_large_range_goes_without_its_texts(

@@ -12,8 +12,9 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 
+from artifacts import extensions
 from artifacts.core import AppEvent, CreateArtifact, NotFound
-from artifacts.extensions import Transaction
+from artifacts.extensions import Committed, Transaction
 from artifacts.pool import close_pool, in_pool
 from artifacts.workspace import aopen_workspace
 from tests.support.builders import make_artifact
@@ -113,6 +114,35 @@ def test_a_caller_cancelled_inside_its_transaction_writes_nothing(cast: Cast) ->
     run(go)
     assert log_of(cast.ana) == []
     assert cast.ana.commit(CreateArtifact(kind="paper"), command_id="cmd").seq == 1
+
+
+def test_reactions_to_what_is_durable_run_though_the_caller_has_left(cast: Cast) -> None:
+    inside, go_on, reacted = threading.Event(), threading.Event(), []
+
+    def first(committed: Committed) -> None:
+        inside.set()
+        assert go_on.wait(30)
+        reacted.append(cast.system.record(AppEvent(name="noticed")).seq)
+
+    def second(committed: Committed) -> None:
+        reacted.append(committed.last_seq)
+
+    async def go() -> None:
+        task = asyncio.create_task(cast.ana.acommit(CreateArtifact(kind="paper")))
+        assert await asyncio.to_thread(inside.wait, 30)
+        with extensions.isolated():  # so that what is noticed is not noticed in turn
+            extensions._reactions.clear()
+            task.cancel()
+            go_on.set()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    with extensions.isolated():
+        extensions.register_reaction(first)
+        extensions.register_reaction(second)
+        run(go)
+    assert reacted == [2, 1]
+    assert log_of(cast.ana) == [(1, "artifact_created"), (2, "app_event")]
 
 
 def test_control_a_plain_thread_writes_for_a_caller_who_has_left(cast: Cast) -> None:

@@ -30,6 +30,7 @@ from tests.support.builders import (
 from tests.support.cast import Cast
 from tests.support.kinds import Paper
 from tests.support.racing import Background, together
+from threads import selectors
 
 
 def seqs(workspace: Workspace, **window: Any) -> list[int]:
@@ -117,6 +118,22 @@ def test_lists_come_oldest_first_in_pages(cast: Cast) -> None:
         cast.ana.revisions("art_none")
     with pytest.raises(NotFound):
         cast.ana.revision(ids[0], 3)
+
+
+@pytest.mark.parametrize("id", ["", "a/b", "a\0", "a\ud800", "a" * 129])
+def test_what_could_be_no_id_is_not_there(cast: Cast, id: str) -> None:
+    for read in (
+        cast.ana.artifact,
+        cast.ana.revisions,
+        lambda id: cast.ana.revision(id, 1),
+        cast.ana.change_set,
+        cast.ana.proposal,
+        cast.ana.group,
+        lambda id: selectors.thread(cast.ana, id),
+        lambda id: selectors.run(cast.ana, id),
+    ):
+        with pytest.raises(NotFound):
+            read(id)
 
 
 def test_archived_artifacts_are_listed_when_asked_for(cast: Cast) -> None:

@@ -110,7 +110,7 @@ def locked(place: Place) -> Iterator[Callable[[], None]]:
     def hold() -> None:
         with transaction.atomic():
             rows = Workspace.objects.select_for_update(no_key=is_postgresql())
-            assert rows.get(pk=place.workspace.pk)
+            rows.get(pk=place.workspace.pk)
             held.set()
             release.wait(30)
         connection.close()

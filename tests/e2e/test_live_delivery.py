@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from channels.layers import get_channel_layer
 from django.conf import settings
@@ -26,8 +25,8 @@ from tests.support import live
 from tests.support.redis import RedisServer
 
 # Whatever reaches a client with this setting was pushed: no poll comes in time.
-NEVER = {"FOLLOW_POLL_SECONDS": 3_600.0}
-OFTEN = {"FOLLOW_POLL_SECONDS": 0.5}
+NEVER: dict[str, Any] = {"FOLLOW_POLL_SECONDS": 3_600.0}
+OFTEN: dict[str, Any] = {"FOLLOW_POLL_SECONDS": 0.5}
 CREATE = {"type": "create_thread", "title": "A chat"}
 
 
@@ -146,19 +145,18 @@ def test_a_slow_socket_is_cut_not_fed_and_resumes(
 ) -> None:
     server = started(**QUICK, OUTBOX_FRAMES=100, OUTBOX_BYTES=1_000_000)
     key, text = place.key(), "x" * 50_000
-    memory = psutil.Process(server.process.pid).memory_info
     with (
         live.client(server, place.id, key=key, sock=live.narrow(server), max_queue=2) as slow,
         live.client(server, place.id, key=key) as quick,
     ):
         slow.live()
         quick.live()
-        before = memory().rss
+        before = server.memory_kb
         with meanwhile(lambda: quick.events(up_to=600, seconds=60)):
             place.say(*[text] * 600)  # 30 MB, and the slow one reads nothing of it
         # It is quick enough, although most of this came to it in bursts larger than an outbox.
         assert seqs(quick.frames) == list(range(1, 601))
-        assert memory().rss - before < 20_000_000
+        assert server.memory_kb - before < 20_000
         assert slow.close_code() == 4429
         seen = seqs(slow.frames)
         assert seen == list(range(1, len(seen) + 1))
@@ -259,7 +257,7 @@ def test_one_of_two_servers_is_killed(place: Place, server: live.Server, tmp_pat
 def test_commits_of_other_processes_are_pushed(
     place: Place, started: Callable[..., live.Server], backend: str
 ) -> None:
-    layers = live.layers(backend, settings.REDIS_URL, prefix=f"push-{backend[-9:]}")
+    layers = live.layers(backend, str(settings.REDIS_URL), prefix=f"push-{backend[-9:]}")
     server = started(**QUICK, **NEVER, channel_layers=layers)
     with (
         live.client(server, place.id, key=place.key()) as reader,
@@ -278,7 +276,9 @@ def test_over_capacity_loses_nothing_at_the_client(
 ) -> None:
     """The core layer drops beyond its capacity and tells nobody; the pub/sub one has none."""
     capacity = {"capacity": 3} if backend == live.CORE else {}
-    layers = live.layers(backend, settings.REDIS_URL, prefix=f"full-{backend[-9:]}", **capacity)
+    layers = live.layers(
+        backend, str(settings.REDIS_URL), prefix=f"full-{backend[-9:]}", **capacity
+    )
     server = started(**QUICK, **OFTEN, channel_layers=layers)
     with (
         live.client(server, place.id, key=place.key()) as reader,

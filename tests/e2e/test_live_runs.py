@@ -58,7 +58,7 @@ def test_a_run_of_a_followed_thread_is_watched_from_its_start_to_its_end(
         for word in ("one ", "two ", "three."):
             produce(server, place, run_id, delta(word))
         assert said(client, run_id, until=".") == "one two three."
-        rest = [
+        rest: list[dict[str, Any]] = [
             {"type": "part_ended", "part": 0},
             {"type": "thinking_delta", "part": 1, "delta": "hm"},
             {"type": "tool_args_delta", "part": 2, "delta": "{"},

@@ -24,6 +24,7 @@ from django.conf import settings
 from django.db import connection
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
@@ -52,6 +53,12 @@ class Server:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def memory_kb(self) -> int:
+        """Resident memory."""
+        command = ["ps", "-o", "rss=", "-p", str(self.process.pid)]
+        return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
@@ -252,7 +259,8 @@ def client(
         headers["Cookie"] = f"{settings.SESSION_COOKIE_NAME}={session}"
     url = f"ws://127.0.0.1:{server.port}/ws/v1/workspaces/{workspace_id}/stream"
     with connect(
-        url, additional_headers=headers, origin=origin, subprotocols=subprotocols,
+        url, additional_headers=headers, origin=None if origin is None else Origin(origin),
+        subprotocols=None if subprotocols is None else [Subprotocol(each) for each in subprotocols],
         compression=None, open_timeout=PATIENCE, close_timeout=2, max_size=None, proxy=None,
         max_queue=max_queue,
         **options,

@@ -70,7 +70,7 @@ def _artifact(workspace: models.Workspace, each: Stored, *, has_head: bool) -> N
 def _revision(workspace: models.Workspace, each: Revision) -> None:
     models.Revision.objects.create(
         artifact=models.Artifact.objects.get(workspace=workspace, public_id=each.artifact_id),
-        public_id=f"rev_{each.artifact_id}_{each.version}",
+        public_id=f"rev_{workspace.pk}_{each.artifact_id}_{each.version}",
         version=each.version,
         kind=each.kind,
         data=to_json(each.data).decode(),

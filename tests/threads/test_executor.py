@@ -33,6 +33,11 @@ def fail() -> None:
     raise RuntimeError("on purpose")
 
 
+@shared_task(name="tests.leave")
+def leave() -> None:
+    raise SystemExit
+
+
 @pytest.fixture
 def local(monkeypatch: pytest.MonkeyPatch) -> Iterator[executor.LocalExecutor]:
     ran.clear()
@@ -53,6 +58,12 @@ def until(what: Any) -> None:
     while not what():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_task_that_would_end_its_thread_does_not(local: executor.LocalExecutor) -> None:
+    executor.enqueue("tests.leave")
+    executor.enqueue("tests.note", "still here")
+    until(lambda: ran == ["still here"])
 
 
 def test_it_runs_the_task_on_another_thread(local: executor.LocalExecutor) -> None:

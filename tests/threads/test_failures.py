@@ -1,6 +1,7 @@
 """The worst models: each ends its turn with a reason people can read, and the thread goes on."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 
 from artifacts import core
 from tests.support.models import Script, agent_with, call, hosting, say
+from tests.support.racing import Background
 from tests.threads.conftest import Chat
 from threads import models
-from threads.agent import failures
+from threads.agent import failures, turn
 
 SECRET = "sk-very-secret"
 
@@ -46,6 +48,7 @@ WORST: dict[str, tuple[list[Any], str, dict[str, int]]] = {
     "sends malformed arguments": ([call("read_artifact", id=[1])] * 9, "model_misbehaved", {}),
     "returns nothing": ([ModelResponse(parts=[])] * 9, "model_misbehaved", {}),
     "returns blanks": ([say("  \n")], "empty_reply", {}),
+    "returns NUL": ([say("\0 \0")], "empty_reply", {}),
 }
 
 
@@ -81,6 +84,53 @@ def test_a_crashing_tool_names_itself(chat: Chat) -> None:
     (returned,) = chat.events(core.ToolReturned)
     assert (returned.status, returned.summary) == ("error", "The tool failed.")
     assert SECRET not in "".join(chat.workspace.read_text())
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_tool_that_would_end_the_process_ends_its_turn(
+    chat: Chat, error: type[BaseException], is_async: bool
+) -> None:
+    async def leave_async(ctx: RunContext[Any]) -> str:
+        raise error
+
+    def leave(ctx: RunContext[Any]) -> str:
+        raise error
+
+    tool = leave_async if is_async else leave
+    chat.post("Try")
+    with hosting(agent_with(Script(call(tool.__name__)).model, tools=[tool])):
+        Background(chat.run_turn).result()
+    (ended,) = chat.events(core.RunEnded)
+    assert (ended.status, ended.reason) == ("failed", "internal_error")
+    chat.post("Again")
+    with hosting(Script(say("Fine."))):
+        Background(chat.run_turn).result()
+    assert chat.said()[-1] == "Fine."
+
+
+def test_a_tool_that_never_lets_go_ends_its_turn_and_holds_up_no_other(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    async def block(ctx: RunContext[Any]) -> str:
+        go_on.wait(60)
+        return "too late"
+
+    monkeypatch.setattr(turn, "GRACE_SECONDS", 0.5)
+    chat.post("Try")
+    with hosting(
+        agent_with(Script(call("block"), say("late")).model, tools=[block]), TURN_SECONDS=1
+    ):
+        Background(chat.run_turn).result()
+    (ended,) = chat.events(core.RunEnded)
+    assert (ended.status, ended.reason) == ("failed", "turn_timeout")
+    chat.post("Again")
+    with hosting(Script(say("Fine."))):
+        Background(chat.run_turn).result()
+    go_on.set()
+    assert chat.said() == ["Try", "Again", "Fine."]
 
 
 def test_an_agent_that_is_not_there_ends_the_turn(chat: Chat) -> None:

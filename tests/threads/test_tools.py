@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from pydantic_ai import RunContext
-from pydantic_ai.messages import ModelMessage, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
 
 from artifacts import core
 from tests.support.cast import ANA, BEN
@@ -145,6 +145,21 @@ def test_an_unknown_artifact_is_a_plain_failure(chat: Chat) -> None:
     assert "not_found" in answer
     (returned,) = chat.events(core.ToolReturned)
     assert returned.status == "error"
+
+
+@pytest.mark.parametrize("id", ["", "call/1", "c" * 200, "c\0"])
+def test_a_call_is_logged_and_done_whatever_its_provider_calls_it(chat: Chat, id: str) -> None:
+    odd = ModelResponse(parts=[ToolCallPart("list_artifacts", {}, tool_call_id=id)])
+    assert told(chat, odd) == ["There are no artifacts yet."]
+    (called,), (returned,) = chat.events(core.ToolCalled), chat.events(core.ToolReturned)
+    assert called.tool_call_id == returned.tool_call_id
+    assert returned.status == "ok"
+
+
+@pytest.mark.parametrize("id", ["art_\0", "a/b", "a" * 200])
+def test_an_impossible_id_is_a_plain_failure_too(chat: Chat, id: str) -> None:
+    (answer,) = told(chat, call("read_artifact", artifact_id=id))
+    assert "not_found" in answer
 
 
 def test_other_kinds_are_refused(chat: Chat) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from artifacts import conf
 from artifacts.core.artifact import validation_failed
 from artifacts.core.errors import UnsupportedProtocol, ValidationFailed
 from artifacts.core.json_input import parse_json
 from artifacts.core.protocol import PROTOCOL, CommandFrame, Hello
-from artifacts.core.values import Id
+from artifacts.core.values import is_id
 from threads.surfaces.subscription import Start
-
-_id: TypeAdapter[str] = TypeAdapter(Id)
 
 
 class BadCommand(Exception):
@@ -68,8 +66,7 @@ def read_command(message: dict[str, Any]) -> CommandFrame:
         return CommandFrame.model_validate(members)
     except ValidationError as error:
         rejection = validation_failed(error)
-    try:
-        command_id = _id.validate_python(members.get("command_id"))
-    except ValidationError:
-        raise rejection from None
+    command_id = members.get("command_id")
+    if not isinstance(command_id, str) or not is_id(command_id):
+        raise rejection
     raise BadCommand(command_id, rejection)

@@ -20,7 +20,7 @@ from artifacts.core.commands import (
 from artifacts.core.errors import Forbidden, InvalidState, ValidationFailed, VersionConflict
 from artifacts.core.events import ProposalCreated, ProposalResolved
 from artifacts.core.outcomes import Proposed, Resolved
-from artifacts.core.patches import Patch, diff, same_json
+from artifacts.core.patches import Patch, change_between, same_json
 from artifacts.core.state import CommitResult, Group, Proposal, State, proposals_in, proposals_of
 
 from .artifacts import kind_of, needs_change
@@ -244,7 +244,7 @@ def _with_remainder(
         change=EditArtifact(
             artifact_id=written.artifact.id,
             base_version=written.artifact.version,
-            patch=diff(final, whole),
+            patch=change_between(final, whole),
             thread_id=proposal.thread_id,
             proposal_id=remainder_id,
         ),

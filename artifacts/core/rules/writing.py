@@ -42,7 +42,7 @@ from artifacts.core.events import (
 )
 from artifacts.core.ids import address_id
 from artifacts.core.json_input import check_json
-from artifacts.core.patches import Patch, apply_patch, diff, same_json, summarize_patch
+from artifacts.core.patches import Patch, apply_patch, change_between, same_json, summarize_patch
 from artifacts.core.state import Revision, Stored, revision_key
 
 from .case import Case
@@ -131,7 +131,7 @@ def _edit(case: Case, change: EditArtifact, origin: Origin) -> Written:
         raise PatchFailed("the patch leaves the data unchanged")
     # Validation may fill defaults or coerce; the recorded patch gives exactly what is stored.
     if exact is None or data is not patched:
-        exact = diff(artifact.data, data)
+        exact = change_between(artifact.data, data)
     return _next(case, artifact, value, data, exact, origin, summary=change.summary)
 
 
@@ -170,7 +170,7 @@ def _put(case: Case, change: PutArtifact, origin: Origin) -> Written:
     if change.address is not None and artifact.address is None:
         raise InvalidState("the artifact under this address's id has no address")
     value, data = _whole(case, artifact.kind, change.data, origin)
-    return _next(case, artifact, value, data, diff(artifact.data, data), origin)
+    return _next(case, artifact, value, data, change_between(artifact.data, data), origin)
 
 
 def _revert(case: Case, change: RevertArtifact, origin: Origin) -> Written:
@@ -182,7 +182,7 @@ def _revert(case: Case, change: RevertArtifact, origin: Origin) -> Written:
     value, data = _whole(case, artifact.kind, older.data, origin)
     if _is_same(artifact.data, data) and not artifact.archived:
         raise PatchFailed("that version has the same data as the current one")
-    patch = diff(artifact.data, data)
+    patch = change_between(artifact.data, data)
     return _next(case, artifact, value, data, patch, origin, reverted_to=change.to_version)
 
 

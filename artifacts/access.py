@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from . import conf
-from .core.actors import Actor, is_agent
+from .core.actors import Actor, EvaluatorActor, is_agent
 from .core.commands import AnswerDeferred
 from .core.errors import Forbidden, NotFound
 from .core.state import Proposal, State
@@ -22,6 +22,8 @@ from .core.visibility import NOTHING_HIDDEN, Hidden
 ROLES = ("viewer", "editor", "reviewer", "admin")
 # Whatever role lent them theirs, agents do not decide.
 HIGHEST_OF_AGENTS = "editor"
+# Evaluators read and give feedback; what is no command of core, such as a stop, is refused here.
+HIGHEST_OF_EVALUATORS = "viewer"
 HIDDEN_SECONDS = 30
 HIDDEN_KEPT = 10_000
 
@@ -95,13 +97,19 @@ class Access:
     def _rank(self) -> int:
         assert self.role is not None
         rank = ROLES.index(self.role)
+        if isinstance(self.actor, EvaluatorActor):
+            return min(rank, ROLES.index(HIGHEST_OF_EVALUATORS))
         return min(rank, ROLES.index(HIGHEST_OF_AGENTS)) if is_agent(self.actor) else rank
 
     def require(self, action: str, workspace: Place, target: Any = None) -> None:
         """Go on, or `forbidden`. `target` is the command, or the id of what is read."""
         action = _action(action, target)
         if not self.allows(action):
-            raise Forbidden(f"{action} needs the role {ROLE_TABLE.get(action)!r} or a higher one")
+            lowest = ROLE_TABLE.get(action)
+            needed = (
+                f"needs the role {lowest!r} or a higher one" if lowest else "is for the host alone"
+            )
+            raise Forbidden(f"{action} {needed}")
         authorize = conf.function("AUTHORIZE")
         if authorize and not authorize(self.actor, workspace, action, target):
             raise Forbidden(f"{action} is not allowed here")

@@ -12,27 +12,23 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from django.db.models import F, Model, Q, QuerySet
-from pydantic import TypeAdapter
 from pydantic_core import from_json
 
 from . import models
 from .core.actors import Actor, actor_adapter
-from .core.artifact import Address
-from .core.commands import change_adapter
 from .core.errors import NotFound, ValidationFailed
 from .core.events import WORKSPACE_WIDE
-from .core.patches import Patch
+from .core.patches import patch_adapter
 from .core.state import Group, Proposal, Revision, Stored
 from .core.values import Id, Value, is_id
 from .core.visibility import Hidden, visible_text
 from .extensions import StoredEvent
+from .rows import ADDRESS_COLUMNS, PROPOSAL_COLUMNS, as_address, as_proposal, columns_of
 
 M = TypeVar("M", bound=Model)
 
 # Beyond what a 64-bit column can hold there is nothing.
 MOST = 2**63 - 1
-
-_patch: TypeAdapter[Any] = TypeAdapter(Patch)
 
 
 class StoredRevision(Revision):
@@ -248,14 +244,8 @@ def _artifact(row: models.Revision) -> Stored:
         data=from_json(row.data or "{}"),
         updated_by=actor_adapter.validate_json(head.updated_by),
         archived=head.archived,
-        address=_address(head),
+        address=as_address(columns_of(head, ADDRESS_COLUMNS)),
     )
-
-
-def _address(head: models.Artifact) -> Address | None:
-    if head.collection is None:
-        return None
-    return Address(collection=head.collection, entity=head.entity, key=head.key, type=head.type)
 
 
 def _revision(row: models.Revision) -> StoredRevision:
@@ -265,7 +255,7 @@ def _revision(row: models.Revision) -> StoredRevision:
         version=row.version,
         kind=row.kind,
         data=from_json(row.data or "{}"),
-        patch=None if not row.patch else _patch.validate_json(row.patch),
+        patch=None if not row.patch else patch_adapter.validate_json(row.patch),
         actor=actor_adapter.validate_json(row.actor),
         proposal_id=row.proposal_id,
         archived=row.archived,
@@ -334,19 +324,7 @@ def _proposals(workspace_pk: int, hidden: Hidden) -> QuerySet[models.Proposal]:
 
 
 def _proposal(row: models.Proposal) -> Proposal:
-    return Proposal(
-        id=row.public_id,
-        change=change_adapter.validate_json(row.change),
-        proposed_by=actor_adapter.validate_json(row.proposed_by),
-        rationale=row.rationale,
-        status=row.status,
-        thread_id=row.thread_id,
-        run_id=row.run_id,
-        group_id=row.group_id,
-        kind=row.kind,
-        base_version=row.base_version,
-        result=None if row.result is None else from_json(row.result),
-    )
+    return as_proposal(columns_of(row, PROPOSAL_COLUMNS))
 
 
 def _check_id(entity: str, id: str) -> None:

@@ -31,6 +31,7 @@ from .pool import twin
 from .selectors import ChangeSetInfo, StoredRevision, Window
 from .store import cursors, leases
 from .store.commit import Also, Order, carry_out, carry_out_waiting, open_transaction
+from .store.database import is_passing
 from .store.follow import afollow, follow
 from .store.leases import Fence, LeaseLost
 from .store.publish import group_name, on_append, poll_seconds, reaches_others
@@ -343,12 +344,8 @@ class Workspace:
     aget, aartifact, aartifacts = twin(get), twin(artifact), twin(artifacts)
     arevision, arevisions, achange_set = twin(revision), twin(revisions), twin(change_set)
     aproposal, aproposals, agroup = twin(proposal), twin(proposals), twin(group)
-    ahead_seq, aread, aread_text, aevents = (
-        twin(head_seq),
-        twin(read),
-        twin(read_text),
-        twin(events),
-    )
+    ahead_seq, aread = twin(head_seq), twin(read)
+    aread_text, aevents = twin(read_text), twin(events)
     acursor, asave_cursor, averify = twin(cursor), twin(save_cursor), twin(verify)
     aacquire_lease, arenew_lease = twin(acquire_lease), twin(renew_lease)
     arelease_lease = twin(release_lease)
@@ -391,6 +388,7 @@ __all__ = [
     "WriteTransaction",
     "aopen_workspace",
     "group_name",
+    "is_passing",
     "on_append",
     "open_workspace",
     "poll_seconds",

@@ -63,6 +63,9 @@ class Run(models.Model):
         STOPPED = "stopped"
         FAILED = "failed"
 
+    # Of a run that has not ended.
+    ACTIVE = (Status.RUNNING, Status.PAUSED)
+
     workspace = models.ForeignKey(
         Workspace, on_delete=models.PROTECT, related_name="runs", db_index=False
     )

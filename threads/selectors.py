@@ -14,6 +14,7 @@ from django.db.models import F, Model, Q, QuerySet
 from pydantic import TypeAdapter
 
 from artifacts import core
+from artifacts.core.events import WORKSPACE_WIDE
 from artifacts.core.values import is_id
 from artifacts.models import Event
 from artifacts.workspace import Workspace
@@ -25,15 +26,6 @@ _pending: TypeAdapter[tuple[core.DeferredRequest, ...]] = TypeAdapter(
     tuple[core.DeferredRequest, ...]
 )
 _answers: TypeAdapter[tuple[core.Answer, ...]] = TypeAdapter(tuple[core.Answer, ...])
-
-# What can become a change note, besides notices.
-NOTED = (
-    "artifact_created",
-    "artifact_changed",
-    "artifact_archived",
-    "proposal_created",
-    "proposal_resolved",
-)
 
 
 def thread_of(row: models.Thread) -> core.Thread:
@@ -89,7 +81,7 @@ def runs(
     if thread_id is not None:
         rows = rows.filter(thread__public_id=thread_id)
     if active:
-        rows = rows.filter(status__in=("running", "paused"))
+        rows = rows.filter(status__in=models.Run.ACTIVE)
     return [run_of(row) for row in _page(rows, after, limit)]
 
 
@@ -102,7 +94,7 @@ def run(workspace: Workspace, run_id: str) -> core.Run:
 
 def active_runs(workspace_pk: int) -> list[tuple[str, str]]:
     """The runs of a workspace that have not ended, each with its thread; for trusted code."""
-    rows = models.Run.objects.filter(workspace_id=workspace_pk, status__in=("running", "paused"))
+    rows = models.Run.objects.filter(workspace_id=workspace_pk, status__in=models.Run.ACTIVE)
     return list(rows.order_by("pk").values_list("public_id", "thread__public_id"))
 
 
@@ -174,7 +166,8 @@ def noted(
         workspace_id=row.workspace_id,
         seq__gt=after_seq,
         seq__lte=up_to_seq,
-        type__in=NOTED,
+        # What everybody is told of is what can become a note, besides notices.
+        type__in=sorted(WORKSPACE_WIDE),
     )
     return _envelopes(events.order_by("seq"))
 
@@ -184,9 +177,9 @@ def segments(row: models.Thread) -> QuerySet[models.HistorySegment]:
     return models.HistorySegment.objects.filter(thread=row).order_by("number")
 
 
-def unended_run(row: models.Thread) -> models.Run | None:
+def active_run(row: models.Thread) -> models.Run | None:
     """The one run of a thread that has not ended."""
-    return row.runs.filter(status__in=("running", "paused")).select_related("thread").first()
+    return row.runs.filter(status__in=models.Run.ACTIVE).select_related("thread").first()
 
 
 def attempts(run: models.Run) -> int:

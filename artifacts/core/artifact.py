@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
+from . import registry
 from .actors import Actor
 from .errors import ConfigurationError, ValidationFailed
 from .patches import change_between
@@ -17,11 +17,6 @@ from .values import Id, Text, Value
 WritePolicy = Literal["direct", "propose"]
 
 _registry: dict[str, type[Artifact]] = {}
-
-
-def snake_case(name: str) -> str:
-    """`LaunchPlan` becomes `launch_plan`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 class Artifact(BaseModel):
@@ -49,9 +44,9 @@ class Artifact(BaseModel):
             raise ConfigurationError(
                 f"{cls.__qualname__}.write_policy must be one of {get_args(WritePolicy)}"
             )
-        cls.artifact_kind = "" if abstract else name or snake_case(cls.__name__)
+        cls.artifact_kind = "" if abstract else name or registry.snake_case(cls.__name__)
         if not abstract:
-            _register(cls)
+            registry.add(_registry, cls.artifact_kind, cls, what="artifact kind")
 
     def render_for_agent(self) -> str:
         """What an agent is shown of this value; override it to speak the type's own language."""
@@ -69,19 +64,6 @@ class MarkdownArtifact(Artifact, abstract=True):
 
     def render_for_agent(self) -> str:
         return self.text
-
-
-def _register(cls: type[Artifact]) -> None:
-    known = _registry.get(cls.artifact_kind)
-    if known is not None and (known.__module__, known.__qualname__) != (
-        cls.__module__,
-        cls.__qualname__,
-    ):
-        raise ConfigurationError(
-            f"artifact kind {cls.artifact_kind!r} is already registered by "
-            f"{known.__module__}.{known.__qualname__}"
-        )
-    _registry[cls.artifact_kind] = cls
 
 
 def registered_kinds() -> Mapping[str, type[Artifact]]:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from .artifact import snake_case, validation_failed
+from . import registry
+from .artifact import validation_failed
 from .errors import ConfigurationError, ValidationFailed
 
 TargetKind = Literal["artifact", "thread", "turn", "message"]
@@ -44,19 +45,9 @@ class Feedback(BaseModel):
             raise ConfigurationError(
                 f"{cls.__qualname__}: targets must be some of {sorted(TARGET_KINDS)}"
             )
-        cls.feedback_type = name or snake_case(cls.__name__)
+        cls.feedback_type = name or registry.snake_case(cls.__name__)
         cls.targets = frozenset(targets)
-        _register(cls)
-
-
-def _register(cls: type[Feedback]) -> None:
-    known = _registry.get(cls.feedback_type)
-    if known is not None and (known.__module__, known.__qualname__) != (
-        cls.__module__,
-        cls.__qualname__,
-    ):
-        raise ConfigurationError(f"feedback type {cls.feedback_type!r} is already registered")
-    _registry[cls.feedback_type] = cls
+        registry.add(_registry, cls.feedback_type, cls, what="feedback type")
 
 
 def registered_feedback_types() -> Mapping[str, type[Feedback]]:

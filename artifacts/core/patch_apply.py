@@ -44,7 +44,7 @@ def parse_pointer(path: str, *, limits: Limits) -> list[str]:
     return parts
 
 
-class Draft:
+class Patching:
     """A value being patched. It shares with the original whatever no operation has written to."""
 
     __slots__ = ("_copied_bytes", "_limits", "_own", "_went_deeper", "root")
@@ -58,7 +58,7 @@ class Draft:
         self._went_deeper = False
 
     def apply(self, op: Op) -> None:
-        """One operation; a failed one may leave the draft half changed, never the original."""
+        """One operation; a failed one may leave this half changed, never the original."""
         path = parse_pointer(op.path, limits=self._limits)
         match op:
             case ReplaceOp():

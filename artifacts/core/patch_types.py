@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, GetJsonSchemaHandler, model_serializer
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter, model_serializer
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -104,3 +104,4 @@ class TextEdits(Value):
 
 
 Patch = Annotated[JsonPatch | TextEdits, Field(discriminator="kind")]
+patch_adapter: TypeAdapter[JsonPatch | TextEdits] = TypeAdapter(Patch)

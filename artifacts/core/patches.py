@@ -1,7 +1,8 @@
 """Patches: how one value of an artifact becomes the next.
 
 The kinds of patch are in `patch_types`, JSON Patch is applied in `patch_apply` and made in
-`patch_diff`; here both kinds come together. Everything else imports from this module.
+`patch_diff`, text edits are made in `patch_text`; here both kinds come together. Everything else
+imports from this module.
 
 Values are immutable by convention: a result shares with the data and the patch what it did not
 change, and a patch made by `diff` shares with the new value. Copy before writing into one.
@@ -15,7 +16,7 @@ from typing import Any
 from .errors import PatchFailed
 from .json_equal import same_json
 from .limits import DEFAULT_LIMITS, Limits
-from .patch_apply import Draft, parse_pointer
+from .patch_apply import Patching, parse_pointer
 from .patch_diff import diff
 from .patch_text import change_between
 from .patch_types import (
@@ -30,6 +31,7 @@ from .patch_types import (
     TestOp,
     TextEdit,
     TextEdits,
+    patch_adapter,
 )
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "apply_patch",
     "change_between",
     "diff",
+    "patch_adapter",
     "same_json",
     "summarize_patch",
 ]
@@ -56,31 +59,31 @@ _VERBS = {"add": "added", "remove": "removed", "replace": "changed"}
 
 def apply_patch(data: Any, patch: JsonPatch | TextEdits, *, limits: Limits = DEFAULT_LIMITS) -> Any:
     """The patched value, or `patch_failed`; `data` stays as it is either way."""
-    draft = Draft(data, limits=limits)
+    patching = Patching(data, limits=limits)
     if isinstance(patch, TextEdits):
-        _edit_text(draft, patch, limits=limits)
+        _edit_text(patching, patch, limits=limits)
     else:
-        _apply_ops(draft, patch, limits=limits)
-    return draft.finish()
+        _apply_ops(patching, patch, limits=limits)
+    return patching.finish()
 
 
-def _apply_ops(draft: Draft, patch: JsonPatch, *, limits: Limits) -> None:
+def _apply_ops(patching: Patching, patch: JsonPatch, *, limits: Limits) -> None:
     if len(patch.ops) > limits.patch_ops:
         raise PatchFailed(f"ops: more than {limits.patch_ops} operations (patch_ops)")
     for index, op in enumerate(patch.ops):
         try:
-            draft.apply(op)
+            patching.apply(op)
         except PatchFailed as failure:
             raise PatchFailed(f"ops[{index}] ({op.op}): {failure.message}") from None
 
 
-def _edit_text(draft: Draft, patch: TextEdits, *, limits: Limits) -> None:
+def _edit_text(patching: Patching, patch: TextEdits, *, limits: Limits) -> None:
     if len(patch.edits) > limits.text_edits:
         raise PatchFailed(f"edits: more than {limits.text_edits} edits (text_edits)")
     is_pointer = patch.field.startswith("/")
     try:
         parts = parse_pointer(patch.field, limits=limits) if is_pointer else [patch.field]
-        text = draft.get(parts)
+        text = patching.get(parts)
     except PatchFailed as failure:
         raise PatchFailed(f"field: {failure.message}") from None
     if not isinstance(text, str):
@@ -90,7 +93,7 @@ def _edit_text(draft: Draft, patch: TextEdits, *, limits: Limits) -> None:
             text = _edited(text, edit, limits=limits)
         except PatchFailed as failure:
             raise PatchFailed(f"edits[{index}]: {failure.message}") from None
-    draft.replace(parts, text)
+    patching.replace(parts, text)
 
 
 def _edited(text: str, edit: TextEdit, *, limits: Limits) -> str:
@@ -120,12 +123,12 @@ def summarize_patch(
         count = len(patch.edits)
         places = "" if count == 1 else f" in {count} places"
         return _shortened(f"edited {_printable(patch.field)}{places}", limits.summary_chars)
-    draft = Draft(before, limits=limits)
-    phrases = list(dict.fromkeys(_phrases(patch, draft, limits=limits)))
+    patching = Patching(before, limits=limits)
+    phrases = list(dict.fromkeys(_phrases(patch, patching, limits=limits)))
     return _joined(phrases, limits.summary_chars) or "changed nothing"
 
 
-def _phrases(patch: JsonPatch, draft: Draft, *, limits: Limits) -> Iterator[str]:
+def _phrases(patch: JsonPatch, patching: Patching, *, limits: Limits) -> Iterator[str]:
     for op in patch.ops:
         match op:
             case TestOp():
@@ -135,11 +138,11 @@ def _phrases(patch: JsonPatch, draft: Draft, *, limits: Limits) -> Iterator[str]
             case CopyOp():
                 yield f"copied {_place(op.from_)} to {_place(op.path)}"
             case _:
-                verb = "changed" if _sets_anew(op, draft, limits=limits) else _VERBS[op.op]
+                verb = "changed" if _sets_anew(op, patching, limits=limits) else _VERBS[op.op]
                 yield f"{verb} {_place(op.path)}"
 
 
-def _sets_anew(op: Op, draft: Draft, *, limits: Limits) -> bool:
+def _sets_anew(op: Op, patching: Patching, *, limits: Limits) -> bool:
     """Whether an `add` meets a member that is there: in an object it takes that one's place."""
     if not isinstance(op, AddOp):
         return False
@@ -147,7 +150,7 @@ def _sets_anew(op: Op, draft: Draft, *, limits: Limits) -> bool:
         return True
     try:
         *path, last = parse_pointer(op.path, limits=limits)
-        parent = draft.get(path)
+        parent = patching.get(path)
     except PatchFailed:
         return False
     return isinstance(parent, dict) and last in parent

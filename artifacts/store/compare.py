@@ -23,11 +23,11 @@ from ..core.events import (
     ProposalResolved,
 )
 from ..core.limits import DEFAULT_LIMITS
-from ..core.patches import same_json
+from ..core.patches import patch_adapter, same_json
 from ..core.state import Group, Proposal, Revision, Stored, revision_key
 from ..core.values import Value
+from ..rows import ADDRESS_COLUMNS, PROPOSAL_COLUMNS, as_address, as_proposal, columns_of
 from .database import Database
-from .load import as_address, as_proposal, patch_adapter
 from .log import digest_of
 from .replay import Replayed
 from .transaction import Desk, WriteTransaction
@@ -151,7 +151,7 @@ def _is_same_artifact(row: models.Artifact, artifact: Stored, told: Told) -> boo
         (row.kind, row.version, row.archived)
         == (artifact.kind, artifact.version, artifact.archived)
         and (row.created_at, row.updated_at) == (first, last)
-        and as_address((row.collection, row.entity, row.key, row.type)) == artifact.address
+        and as_address(columns_of(row, ADDRESS_COLUMNS)) == artifact.address
         and actor_adapter.validate_json(row.updated_by) == artifact.updated_by
     )
 
@@ -187,10 +187,8 @@ def _is_same_proposal(row: models.Proposal, expected: Proposal, told: Told) -> b
     decided = told.decided.get(expected.id)
     how = (decided.at, decided.reason, decided.version) if decided else (None, None, None)
     by = None if row.resolved_by is None else actor_adapter.validate_json(row.resolved_by)
-    proposal = as_proposal((
-        row.public_id, row.change, row.proposed_by, row.rationale, row.status, row.thread_id,
-        row.run_id, row.group_id, row.kind, row.base_version, None,
-    ))  # fmt: skip
+    # What the proposal would have given when it was made stands in no event.
+    proposal = as_proposal(columns_of(row, PROPOSAL_COLUMNS)).model_copy(update={"result": None})
     return (
         proposal.wire() == expected.wire()
         and row.artifact_id == expected.change.artifact_id

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from importlib import import_module
 from typing import Any
 
+import psycopg
 from django.db import InterfaceError, OperationalError, connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -23,12 +23,6 @@ from .. import clock
 from ..core.errors import ConfigurationError, Unavailable
 from ..models import Workspace
 from ..pool import raise_if_cancelled
-
-psycopg: Any
-try:
-    psycopg = import_module("psycopg")
-except ImportError:  # a host on SQLite alone needs no driver
-    psycopg = None
 
 Statement = tuple[str, Sequence[Any]]
 LOCK_TIMEOUT = "10s"
@@ -140,7 +134,7 @@ class PostgreSQL(Database):
 
     def _run(self, statements: Sequence[Statement]) -> list[Result]:
         raw: Any = self.connection.connection
-        if psycopg is None or not isinstance(raw, psycopg.Connection):
+        if not isinstance(raw, psycopg.Connection):
             raise ConfigurationError("PostgreSQL needs psycopg 3")
         with self._preparing(raw):
             if len(statements) == 1:
@@ -239,7 +233,7 @@ def unavailable_when_busy() -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError) as error:
-        if not _passes(error.__cause__):
+        if not is_passing(error):
             raise
         raise Unavailable("the database is busy or away; try again") from error
 
@@ -252,8 +246,12 @@ def as_moment(value: Any) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _passes(cause: BaseException | None) -> bool:
-    if psycopg is not None and isinstance(cause, psycopg.Error):
+def is_passing(error: Exception) -> bool:
+    """Whether what Django raised is busyness or absence of the database, and no mistake of ours."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    cause = error.__cause__
+    if isinstance(cause, psycopg.Error):
         return cause.sqlstate is None or cause.sqlstate.startswith(PASSING_CLASSES)
     code = getattr(cause, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED)

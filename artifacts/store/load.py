@@ -9,17 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pydantic import TypeAdapter
 from pydantic_core import from_json
 
 from ..core.actors import actor_adapter
-from ..core.artifact import Address
-from ..core.commands import change_adapter
-from ..core.patches import Patch
-from ..core.state import Group, Needs, Proposal, Revision, Stored, revision_key
+from ..core.patches import patch_adapter
+from ..core.state import Group, Needs, Revision, Stored, revision_key
+from ..rows import PROPOSAL_COLUMNS, as_address, as_proposal
 from .database import Database, Statement
 
-patch_adapter: TypeAdapter[Any] = TypeAdapter(Patch)
 ABSENT: Mapping[str, Any] = {"messages": False, "open_proposals": 0}
 
 ARTIFACTS = """
@@ -33,10 +30,10 @@ REVISIONS = """
         r.trace_id
     FROM artifactr_revision r JOIN artifactr_artifact a ON a.id = r.artifact_id
     WHERE a.workspace_id = %s AND a.public_id = %s AND r.version {any}"""
-PROPOSALS = """
-    SELECT id, public_id, change, proposed_by, rationale, status, thread_id, run_id, group_id, kind,
-        base_version, result
-    FROM artifactr_proposal WHERE workspace_id = %s AND public_id {any}"""
+PROPOSALS = (
+    f"SELECT id, {', '.join(PROPOSAL_COLUMNS)} FROM artifactr_proposal "
+    "WHERE workspace_id = %s AND public_id {any}"
+)
 GROUPS = """
     SELECT g.id, g.public_id, g.status, g.proposed_by, p.public_id
     FROM artifactr_proposalgroup g
@@ -136,14 +133,6 @@ def _artifacts(rows: Rows, seen: Seen) -> Found:
     return found
 
 
-def as_address(columns: Sequence[Any]) -> Address | None:
-    """The four address columns of an artifact's row."""
-    collection, entity, key, type_ = columns
-    if collection is None:
-        return None
-    return Address(collection=collection, entity=entity, key=key, type=type_)
-
-
 def _revisions(artifact_id: str, rows: Rows) -> Found:
     found: Found = {}
     for version, kind, data, patch, actor, proposal_id, archived, edited, trace_id in rows:
@@ -168,26 +157,6 @@ def _proposals(rows: Rows, seen: Seen) -> Found:
         seen.proposals[row[1]] = row[0]
         found[row[1]] = as_proposal(row[1:])
     return found
-
-
-def as_proposal(columns: Sequence[Any]) -> Proposal:
-    """A proposal from the columns that the statement above names, without the key."""
-    id, change, proposed_by, rationale, status, thread_id, run_id, group_id, kind, base, result = (
-        columns
-    )
-    return Proposal.model_construct(
-        id=id,
-        change=change_adapter.validate_json(change),
-        proposed_by=actor_adapter.validate_json(proposed_by),
-        rationale=rationale,
-        status=status,
-        thread_id=thread_id,
-        run_id=run_id,
-        group_id=group_id,
-        kind=kind,
-        base_version=base,
-        result=None if result is None else from_json(result),
-    )
 
 
 def _groups(rows: Rows, seen: Seen) -> Found:

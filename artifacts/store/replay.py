@@ -96,11 +96,11 @@ class Replayed:
 
     def _proposed(self, envelope: Envelope, event: ProposalCreated | ProposalResolved) -> None:
         if isinstance(event, ProposalCreated):
-            self._suggested(event, event.proposed_by or envelope.actor)
+            self._created(event, event.proposed_by or envelope.actor)
         else:
             self._resolved(event)
 
-    def _suggested(self, event: ProposalCreated, proposer: Actor) -> None:
+    def _created(self, event: ProposalCreated, proposer: Actor) -> None:
         head = self.artifacts.get(event.artifact_id)
         self.proposals[event.proposal_id] = Proposal(
             id=event.proposal_id,

@@ -10,14 +10,17 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import DatabaseError, InterfaceError
 from django.http import Http404
 from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
 from ..core.errors import ArtifactrError, Rejection, Unavailable, VersionConflict
+from ..workspace import is_passing
 from .authentication import CHALLENGE
 
+AWAY = "the database is busy or away; try again"
 CONTENT_TYPE = "application/problem+json"
 
 STATUS: dict[str, int] = {
@@ -92,6 +95,8 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
     match error:
         case StaleIfMatch(conflict=conflict):
             return _ours(conflict, status=412)
+        case DatabaseError() | InterfaceError() if is_passing(error):
+            return problem_response(Unavailable(AWAY), context)
         case ArtifactrError() if status_of(error) != 500:
             return _ours(error, status=status_of(error))
         case exceptions.APIException():

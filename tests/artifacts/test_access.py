@@ -13,6 +13,7 @@ from artifacts.core import (
     AgentActor,
     AnswerDeferred,
     EditArtifact,
+    EvaluatorActor,
     ExternalAgentActor,
     Forbidden,
     Hidden,
@@ -75,6 +76,13 @@ def test_a_role_may_what_it_and_lower_ones_may(role: str, action: str) -> None:
 @pytest.mark.parametrize("action", sorted(ROLE_TABLE))
 def test_an_agent_is_never_more_than_an_editor(actor: Any, role: str, action: str) -> None:
     assert may(role, action, actor) == (may(role, action) and may("editor", action))
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("action", sorted(ROLE_TABLE))
+def test_an_evaluator_reads_and_gives_feedback(role: str, action: str) -> None:
+    judge = EvaluatorActor(name="judge", version="1")
+    assert may(role, action, judge) == may("viewer", action)
 
 
 def test_every_command_stands_in_the_table() -> None:

@@ -4,10 +4,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 from rest_framework.throttling import BaseThrottle
 
+from artifacts import selectors
 from artifacts.core import ArtifactrError, Unavailable, UserActor
 from artifacts.surfaces import problems
 from artifacts.surfaces.rest import ApiView
@@ -209,6 +211,32 @@ def test_a_busy_store_says_when_to_try_again(
     assert (answer.status, answer.headers["Retry-After"]) == (503, "7")
     told = answer.body.get("rejection", answer.body)
     assert told["retry_after"] == 7
+
+
+@pytest.mark.parametrize("state", [None, "57P01", "55P03"])
+def test_a_database_that_is_away_is_told_on_reads_too(
+    cast: Cast, state: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*args: Any, **kwargs: Any) -> None:
+        cause = psycopg.OperationalError("the connection is lost")
+        cause.sqlstate = state
+        raise OperationalError from cause
+
+    monkeypatch.setattr(selectors, "artifacts", away)
+    answer = cast.ben.get("artifacts/")
+    assert (answer.status, answer.code) == (503, "unavailable")
+    assert answer.headers["Retry-After"]
+
+
+def test_a_mistake_of_ours_in_the_database_is_no_busyness(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(*args: Any, **kwargs: Any) -> None:
+        raise OperationalError("no such table")
+
+    monkeypatch.setattr(selectors, "artifacts", wrong)
+    with pytest.raises(OperationalError):
+        cast.ben.get("artifacts/")
 
 
 class Never(BaseThrottle):

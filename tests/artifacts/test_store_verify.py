@@ -225,13 +225,13 @@ def test_an_unknown_workspace_fails(written: Cast) -> None:
 
 def test_verifying_holds_up_no_writer(written: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Any] = []
-    plain: Callable[..., Any] = verify._differences
+    plain: Callable[..., Any] = verify.differences
 
     def differences(*args: Any) -> Any:
         looked.append(Background(post, written.ana, "thr_1").result())
         return plain(*args)
 
-    monkeypatch.setattr(verify, "_differences", differences)
+    monkeypatch.setattr(verify, "differences", differences)
     # What is written meanwhile is not looked at: one moment is.
     assert written.ana.verify() == []
     assert looked

@@ -371,15 +371,15 @@ def test_live_frames_begin_again_after_a_drop_and_a_watch_is_renewed(server: Pla
     done = {"type": "command_result", "ok": True, "outcome": {"type": "recorded"}}
     server.send({**done, "command_id": watch["command_id"]})
     server.until("ended.watch")
-    frame = {"type": "live", "run_id": "r", "event": {"type": "text_delta", "part": 0}}
-    server.send({**frame, "event": {**frame["event"], "delta": "one"}})
+    delta = {"type": "text_delta", "part": 0, "delta": "one"}
+    server.send({"type": "live", "run_id": "r", "event": delta})
     server.until("told.length === 1")
     server.close(1006)
     server.pass_time(0.51)
     server.hello(2)
     server.welcome()
     assert server.said(1)[0]["command"] == watch["command"]
-    server.send({**frame, "event": {**frame["event"], "delta": "one"}})
+    server.send({"type": "live", "run_id": "r", "event": delta})
     server.until("told.length === 3")
     assert server.page.evaluate("told") == [
         ["r", "one"],

@@ -83,10 +83,10 @@ def test_the_queue_tells_what_is_new_and_what_was_just_decided(
         row = page.locator("#result_list tbody tr")
         expect(row).to_contain_text("rejected")
         expect(row).to_contain_text("just now by Mia")
-        expect(note).to_contain_text("2 new proposals, 1 of these just decided.")
+        expect(note).to_contain_text("2 new proposals. 1 on this page just decided.")
         # What came and went meanwhile is no longer new.
         elsewhere(lambda: respond(desk, "mia", "prp_third", "reject"))
-        expect(note).to_contain_text("1 new proposal,")
+        expect(note).to_contain_text("1 new proposal.")
         note.get_by_role("link").click()
         expect(page.locator("#result_list tbody tr")).to_have_count(3)
         expect(page.locator(STATE)).to_have_text("Live")

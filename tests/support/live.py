@@ -262,7 +262,7 @@ def client(
         url, additional_headers=headers, origin=None if origin is None else Origin(origin),
         subprotocols=None if subprotocols is None else [Subprotocol(each) for each in subprotocols],
         compression=None, open_timeout=PATIENCE, close_timeout=2, max_size=None, proxy=None,
-        max_queue=max_queue,
+        max_queue=max_queue, ping_interval=None,
         **options,
     ) as opened:  # fmt: skip
         yield Client(opened)

@@ -100,7 +100,7 @@ class ArtifactWorkspace(AbstractCapability[Session[Any]]):
         error: Exception,
     ) -> Any:
         match error:
-            case core.VersionConflict() | core.PatchFailed() | core.ValidationFailed():
+            case core.Rejection() if isinstance(error, REPAIRABLE):
                 raise ModelRetry(await _with_fresh_state(ctx.deps, error, args)) from error
             case core.Rejection() | core.Unavailable():
                 raise ToolFailed(f"{error.code}: {error.message}") from error

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple, Protocol
 
 from artifacts import conf
 from artifacts.core.protocol import Live, LiveEvent, TextDelta, ThinkingDelta, ToolArgsDelta
-from artifacts.workspace import Workspace, reaches_others
+from artifacts.workspace import Workspace
 from threads.services.live_memory import MemoryStore
-from threads.services.live_redis import RedisStore
+from threads.services.live_redis import RedisStore, is_layer_in_redis
 
 logger = logging.getLogger("artifactr.live")
 
@@ -236,7 +236,7 @@ _redis = RedisStore()
 
 def store() -> LiveStore:
     """Where frames are kept: in Redis where the channel layer is, else in this process."""
-    return _redis if reaches_others() else _memory
+    return _redis if is_layer_in_redis() else _memory
 
 
 def open_run(workspace: Workspace, run_id: str) -> RunLive:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from channels.layers import get_channel_layer
 from django.conf import settings as django_settings
 
 from artifacts import conf
@@ -66,6 +67,11 @@ class RedisStore:
         if client is None:
             client = self._clients[loop] = _connected()
         return client
+
+
+def is_layer_in_redis() -> bool:
+    """Whether other processes are reached by way of Redis, and not of something else."""
+    return type(get_channel_layer()).__module__.startswith("channels_redis.")
 
 
 def _connected() -> Any:

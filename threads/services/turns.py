@@ -106,11 +106,11 @@ def begin(claim: leases.Claim, thread_id: str) -> Turn | None:
     """Start a run on what is waiting in a claimed thread; None if nothing is."""
     workspace = claim.workspace
     row = selectors.thread_row(workspace, thread_id)
-    unended = selectors.unended_run(row)
-    if unended is not None and unended.status == models.Run.Status.PAUSED:
+    active = selectors.active_run(row)
+    if active is not None and active.status == models.Run.Status.PAUSED:
         return None
     messages = tuple(selectors.unread_batch(row, limit=MOST_MESSAGES))
-    if unended is not None and not _may_try_again(claim, unended, messages):
+    if active is not None and not _may_try_again(claim, active, messages):
         return None
     if not messages:
         return None
@@ -139,7 +139,7 @@ def begin(claim: leases.Claim, thread_id: str) -> Turn | None:
         message_ids=tuple(
             each.event.message_id for each in messages if isinstance(each.event, core.MessagePosted)
         ),
-        retry_of=unended.public_id if unended else None,
+        retry_of=active.public_id if active else None,
     )
     turn.workspace.record(started)
     return turn
@@ -179,24 +179,24 @@ def hand_over(workspace: Workspace, thread_id: str) -> None:
     left, so its message is looked for here.
     """
     row = selectors.thread_row(workspace, thread_id)
-    if row.asked_seq > row.taken_seq and selectors.unended_run(row) is None:
+    if row.asked_seq > row.taken_seq and selectors.active_run(row) is None:
         executor.enqueue(RUN_TURN, workspace.id, thread_id)
 
 
 def _may_try_again(
-    claim: leases.Claim, unended: models.Run, messages: Sequence[core.Envelope]
+    claim: leases.Claim, active: models.Run, messages: Sequence[core.Envelope]
 ) -> bool:
     """Record a run that its worker left behind. Past the last try its messages count as taken."""
-    is_poison = selectors.attempts(unended) >= conf.settings().TURN_TRIES
+    is_poison = selectors.attempts(active) >= conf.settings().TURN_TRIES
     ended = core.RunEnded(
-        run_id=unended.public_id,
-        thread_id=unended.thread.public_id,
+        run_id=active.public_id,
+        thread_id=active.thread.public_id,
         status="failed",
         reason="poison" if is_poison else "abandoned",
         error="The process that ran this turn stopped before it ended.",
     )
     drop = is_poison and messages
-    also = [taking(unended.thread_id, up_to_seq=messages[-1].seq)] if drop else []
+    also = [taking(active.thread_id, up_to_seq=messages[-1].seq)] if drop else []
     claim.workspace.record(ended, fence=claim.fence, also=also)
     return not is_poison
 

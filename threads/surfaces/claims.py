@@ -139,7 +139,8 @@ class _Now:
         return Access(actor=claim.workspace.actor, role=role)
 
     def _by_session(self, claim: Claim) -> Access:
-        user = self.people.get(claim.principal.user.pk)
+        known = claim.principal.user
+        user = None if known is None else self.people.get(known.pk)
         if user is None or not user.is_active or not self._is_signed_in(claim, user):
             raise Unauthorized
         role = self.roles.get((claim.workspace.pk, user.pk))

@@ -55,6 +55,8 @@ async function showAgain() {
   const known = new Set(rowsOf(list).keys());
   for (const [key, row] of rowsOf(next)) if (!known.has(key)) row.classList.add("artifactr-new");
   list.replaceWith(document.adoptNode(next));
+  const [count, counted] = [document, page].map((each) => each.querySelector("#toolbar .quiet"));
+  if (counted) count?.replaceWith(document.adoptNode(counted));
   return true;
 }
 

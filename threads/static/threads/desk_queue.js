@@ -11,12 +11,11 @@ export function followQueue(page) {
 
   function tell() {
     const said = [];
-    if (fresh.size) said.push(fresh.size === 1 ? "1 new proposal" : `${fresh.size} new proposals`);
-    if (decided) said.push(`${decided} of these just decided`);
+    if (fresh.size) said.push(`${fresh.size} new proposal${fresh.size === 1 ? "" : "s"}. `);
+    if (decided) said.push(`${decided} on this page just decided. `);
+    if (said.length) said.push(reloadLink("Show the queue as it is now"));
     document.title = fresh.size ? `(${fresh.size}) ${title}` : title;
-    page.say(
-      ...(said.length ? [`${said.join(", ")}. `, reloadLink("Show the queue as it is")] : []),
-    );
+    page.say(...said);
   }
 
   // No thread: artifacts and proposals are everybody's.

@@ -5,6 +5,8 @@ Nothing stored may go unmentioned either: a row that no event tells of is a diff
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,7 +25,7 @@ from ..core.events import (
     ProposalResolved,
 )
 from ..core.limits import DEFAULT_LIMITS
-from ..core.patches import patch_adapter, same_json
+from ..core.patches import patch_adapter
 from ..core.state import Group, Proposal, Revision, Stored, revision_key
 from ..core.values import Value
 from ..rows import ADDRESS_COLUMNS, PROPOSAL_COLUMNS, as_address, as_proposal, columns_of
@@ -33,12 +35,16 @@ from .replay import Replayed
 from .transaction import Desk, WriteTransaction
 
 PAGE = 1_000
+# Of rows that may hold a whole artifact each.
+HEAVY_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where and when a revision was written, as its event has it."""
+    """Where and when a revision was written, as its event has it, and the hash of its data: that of
+    every version of a long log would not fit into memory."""
 
+    data_sha256: bytes
     at: datetime
     trace_id: str | None
     change_set_id: str | None
@@ -72,14 +78,23 @@ class Told:
         match envelope.event:
             case ArtifactCreated() | ArtifactChanged() | ArtifactArchived() as event:
                 trace = envelope.traceparent.split("-")[1] if envelope.traceparent else None
-                written = Written(envelope.ts, trace, change_set_id)
-                self.written[revision_key(event.artifact_id, event.version)] = written
+                key = revision_key(event.artifact_id, event.version)
+                revision = self.state.revisions[key]
+                sha256 = _sha256(revision.data)
+                self.written[key] = Written(sha256, envelope.ts, trace, change_set_id)
+                self.state.revisions[key] = revision.model_copy(update={"data": {}})
             case ProposalCreated() as event:
                 self.suggested[event.proposal_id] = envelope.ts
             case ProposalResolved() as event:
                 self.decided[event.proposal_id] = Decided(
                     envelope.ts, envelope.actor, event.reason, event.version
                 )
+
+
+def _sha256(data: Any) -> bytes:
+    """The same for equal JSON alone: `1`, `1.0` and `true` are three values."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).digest()
 
 
 def is_emptied(text: str | None) -> bool:
@@ -103,7 +118,7 @@ def differences(db: Database, workspace_pk: int, workspace_id: str, told: Told) 
 def _of_revisions(workspace_pk: int, told: Told) -> Iterator[str]:
     missing = dict(told.state.revisions)
     rows = models.Revision.objects.filter(artifact__workspace_id=workspace_pk)
-    for row in rows.select_related("artifact").order_by("pk").iterator(PAGE):
+    for row in rows.select_related("artifact").order_by("pk").iterator(HEAVY_PAGE):
         key = revision_key(row.artifact.public_id, row.version)
         revision = missing.pop(key, None)
         if not row.salt:
@@ -127,7 +142,7 @@ def _is_same_revision(row: models.Revision, told: Revision, written: Written) ->
         and (row.at, row.trace_id, row.change_set_id)
         == (written.at, written.trace_id, written.change_set_id)
         and actor_adapter.validate_json(row.actor) == told.actor
-        and same_json(from_json(row.data), told.data)
+        and _sha256(from_json(row.data)) == written.data_sha256
         and (patch and patch.wire()) == (told.patch and told.patch.wire())
     )
 
@@ -173,7 +188,7 @@ def _is_same_change_set(row: models.ChangeSet, told: tuple[int, Actor, datetime]
 
 def _of_proposals(workspace_pk: int, told: Told) -> Iterator[str]:
     missing = dict(told.state.proposals)
-    for row in models.Proposal.objects.filter(workspace_id=workspace_pk).iterator(PAGE):
+    for row in models.Proposal.objects.filter(workspace_id=workspace_pk).iterator(HEAVY_PAGE):
         expected = missing.pop(row.public_id, None)
         if expected is None:
             yield f"proposal {row.public_id}: no event created it"

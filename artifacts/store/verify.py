@@ -12,7 +12,7 @@ from typing import Any
 from ..core.events import Envelope, UnknownEvent
 from ..core.visibility import SEPARATOR, mentions
 from ..guards import disagreements
-from .compare import PAGE, Told, differences, is_emptied
+from .compare import HEAVY_PAGE, Told, differences, is_emptied
 from .database import Database, as_moment, database
 from .log import artifact_of, chained, digest_of
 
@@ -56,7 +56,7 @@ class _Log:
         self.at: Any = None
 
     def problems(self) -> Iterator[str]:
-        while rows := self.db.one(EVENTS, (self.workspace_pk, self.seq, PAGE)).rows:
+        while rows := self.db.one(EVENTS, (self.workspace_pk, self.seq, HEAVY_PAGE)).rows:
             for seq, text, salt, digest, chain, change_set_id, *columns in rows:
                 hashes = (bytes(salt), bytes(digest), bytes(chain))
                 yield from self._event(seq, text, hashes, change_set_id, columns)

@@ -222,7 +222,7 @@ def test_a_batch_is_all_or_nothing_and_names_the_first_that_failed(cast: Cast) -
     create = CreateArtifact(kind="paper", data={"text": "one"})
     with pytest.raises(PatchFailed) as caught:
         cast.ana.commit_all([create, edit_text(create.artifact_id, 1, "absent", "x")])
-    assert caught.value.index == 1  # type: ignore[attr-defined]
+    assert caught.value.index == 1
     assert log_of(cast.ana) == []
     with pytest.raises(ValidationFailed, match="between 1 and 100"):
         cast.ana.commit_all([])

@@ -73,7 +73,7 @@ def test_a_batch_is_remembered_with_its_outcomes_or_its_index(cast: Cast) -> Non
     for _ in range(2):
         with pytest.raises(ValidationFailed) as caught:
             cast.ana.commit_all(bad, command_id="bad")
-        assert caught.value.index == 1  # type: ignore[attr-defined]
+        assert caught.value.index == 1
     assert cast.ana.head_seq() == 2
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from artifacts import pool
 from artifacts.core import ProposeChange, RespondToProposal
@@ -113,11 +113,40 @@ def test_what_happens_while_a_page_is_on_its_way_is_told_too(
     assert done
 
 
-def test_a_stranger_s_queue_hears_nothing(server: live.Server, desk: Desk) -> None:
+def test_a_stranger_s_queue_hears_nothing_and_who_signed_out_is_told(
+    server: live.Server, desk: Desk
+) -> None:
     with opened(server, desk, queue(), "otto") as page:
         elsewhere(lambda: propose(desk, "prp_second", "one", "1"))
         page.wait_for_timeout(500)
         expect(page.locator(NOTE)).to_have_count(0)
+        elsewhere(desk.client("otto").logout)
+        expect(page.locator(STATE)).to_have_text("Not live: not signed in")
+
+
+def test_a_site_without_sockets_is_asked_a_few_times_and_says_nothing(
+    server: live.Server, desk: Desk
+) -> None:
+    tries: list[str] = []
+
+    def refuse(socket: WebSocketRoute) -> None:
+        tries.append(socket.url)
+        socket.close(code=1011)
+
+    session = session_of(desk.client("ana"))
+    with browser.page() as (page, _):
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": server.url}])
+        page.add_init_script("Math.random = () => 0")
+        page.route_web_socket("**/stream", refuse)
+        page.goto(server.url + queue())
+        for _ in range(200):
+            if len(tries) == 5:
+                break
+            page.wait_for_timeout(20)
+        page.wait_for_timeout(300)
+        assert len(tries) == 5
+        expect(page.locator(STATE)).to_have_text("")
+        expect(page.locator("#result_list tbody tr")).to_have_count(1)
 
 
 def test_a_decision_page_warns_when_the_artifact_changed_and_keeps_what_was_typed(

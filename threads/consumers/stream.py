@@ -39,7 +39,8 @@ BAD_HELLO, REFUSED, HELLO_TIMEOUT, BROKEN = 4400, 4403, 4408, 1011
 KEY_PROTOCOL = "artifactr.key."
 # Frames written before others get their turn on the loop.
 WRITTEN_AT_ONCE = 50
-CLOSE_SECONDS = 10.0
+# How long a client that was cut may take to read that it was.
+CLOSE_SECONDS = 30.0
 RUNNING_SECONDS, RUNNING_STEP = 10.0, 0.05
 UNENDED = ("running", "paused")
 

@@ -29,7 +29,8 @@ ABOUT = f"""\
 A workspace has one log, numbered without gaps by `seq`. A client says `hello` with the last seq it
 has seen, is told `welcome`, gets what it missed, then `replay_complete`, then everything as it
 happens. After any drop it does the same again, so nothing is lost and nothing comes twice. With
-`reset` in the welcome it first forgets what it has.
+`reset` in the welcome it first forgets what it has. A client that follows some threads only, or
+from whom something is hidden, does not get every number.
 
 Commands go over the same socket. One that was not answered before a drop is sent again under the
 same `command_id`, and has its effect once. `live` frames are what a run produces while it goes on;

@@ -87,9 +87,9 @@ OTHER_COLUMNS = {
     ],
     "runs run_0: no event made it": [
         (
-            "INSERT INTO artifactr_threads_run (workspace_id, thread_id, public_id, status, pending, "
-            "answers, trace_ids, started_at) SELECT workspace_id, thread_id, 'run_0', status, pending, "
-            "answers, trace_ids, started_at FROM artifactr_threads_run"
+            "INSERT INTO artifactr_threads_run (workspace_id, thread_id, public_id, status, "
+            "pending, answers, trace_ids, started_at) SELECT workspace_id, thread_id, 'run_0', "
+            "status, pending, answers, trace_ids, started_at FROM artifactr_threads_run"
         )
     ],
     "last_event_at is not": [

@@ -99,12 +99,16 @@ class Run(models.Model):
 
 
 class MessageId(models.Model):
-    """A message id that was used, so that it is refused for good without reading the log."""
+    """A message id that was used, so that it is refused for good without reading the log.
+
+    `thread_id` is the public id of the thread it was used in.
+    """
 
     workspace = models.ForeignKey(
         Workspace, on_delete=models.PROTECT, related_name="message_ids", db_index=False
     )
     public_id = models.CharField(max_length=ID_LENGTH)
+    thread_id = models.CharField(max_length=ID_LENGTH)
 
     class Meta:
         constraints = [

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_jsonable_python
 
 from . import registry
 from .actors import Actor
 from .errors import ConfigurationError, ValidationFailed
 from .patches import change_between
-from .values import Id, Text, Value
+from .values import AddressPart, Id, Text, Value
 
 WritePolicy = Literal["direct", "propose"]
 
@@ -132,8 +132,8 @@ class Address(Value):
     """The place of a maintained value: a collection, the entity it is about, and a key."""
 
     collection: Id
-    entity: Annotated[Text, Field(min_length=1, max_length=500)]
-    key: Annotated[Text, Field(min_length=1, max_length=500)]
+    entity: AddressPart
+    key: AddressPart
     type: Id | None = None
 
 

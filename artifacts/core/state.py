@@ -157,7 +157,8 @@ class State:
     open_proposals: Mapping[str, int] = field(default_factory=_empty)
     threads: Mapping[str, Thread | None] = field(default_factory=_empty)
     runs: Mapping[str, Run | None] = field(default_factory=_empty)
-    messages: Mapping[str, bool] = field(default_factory=_empty)
+    # Whether the id is used: the thread it was used in, where the host kept that.
+    messages: Mapping[str, str | bool] = field(default_factory=_empty)
 
     def missing(self, wanted: Mapping[str, Iterable[str]]) -> Needs:
         """The part of `wanted` that was not looked up yet."""

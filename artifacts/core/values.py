@@ -31,6 +31,9 @@ def _no_slash(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_clean)]
+AddressPart = Annotated[
+    str, StringConstraints(min_length=1, max_length=500), AfterValidator(_clean)
+]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_clean)]
 FilledText = Annotated[str, StringConstraints(min_length=1), AfterValidator(_clean)]
 Id = Annotated[

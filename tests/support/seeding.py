@@ -39,7 +39,8 @@ def seed(workspace: models.Workspace, entities: dict[str, list[Any]]) -> None:
     for run in entities.get("runs", ()):
         _run(workspace, run)
     for id in entities.get("messages", ()):
-        threads.MessageId.objects.create(workspace=workspace, public_id=id)
+        where = entities["threads"][-1].id  # a case's messages are of its last thread
+        threads.MessageId.objects.create(workspace=workspace, public_id=id, thread_id=where)
 
 
 def _artifact(workspace: models.Workspace, each: Stored, *, has_head: bool) -> None:

@@ -209,3 +209,16 @@ def test_a_hidden_artifact_is_in_no_focus(cast: Cast) -> None:
     assert cast.vera.get("threads/thr_1/").body["focus"] == ["art_1"]
     assert cast.vera.get("threads/").body["results"][0]["focus"] == ["art_1"]
     assert "art_h" not in cast.vera.get("events/").text
+
+
+def test_a_message_is_judged_in_its_own_thread(cast: Cast) -> None:
+    mine, other = thread(cast), thread(cast)
+    cast.ben.post(f"threads/{mine}/messages/", {"content": "Hello", "message_id": "msg_1"})
+
+    def judged(thread_id: str) -> int:
+        target = {"kind": "message", "message_id": "msg_1", "thread_id": thread_id}
+        body = {"feedback_type": "thumbs", "target": target, "value": {"up": True}}
+        return cast.ben.post("feedback/", body).status
+
+    assert judged(other) == 404
+    assert judged(mine) == 201

@@ -93,16 +93,20 @@ def _columns(tx: Transaction, run: core.Run, facts: Sequence[Any]) -> dict[str, 
     return values
 
 
-def load_messages(tx: Transaction, ids: frozenset[str]) -> Mapping[str, bool]:
+def load_messages(tx: Transaction, ids: frozenset[str]) -> Mapping[str, str | bool]:
     used = models.MessageId.objects.filter(
         workspace_id=tx.workspace_pk, public_id__in=ids
-    ).values_list("public_id", flat=True)
-    return {**dict.fromkeys(ids, False), **dict.fromkeys(used, True)}
+    ).values_list("public_id", "thread_id")
+    return {**dict.fromkeys(ids, False), **dict(used)}
 
 
 def save_messages(tx: Transaction, ids: Sequence[str], result: core.CommitResult) -> None:
     models.MessageId.objects.bulk_create(
-        models.MessageId(workspace_id=tx.workspace_pk, public_id=id) for id in ids
+        models.MessageId(
+            workspace_id=tx.workspace_pk, public_id=event.message_id, thread_id=event.thread_id
+        )
+        for event in result.events
+        if isinstance(event, core.MessagePosted)
     )
 
 

@@ -63,7 +63,8 @@ def _existing(case: Case, target: Target) -> tuple[str | None, str | None]:
             return run.thread_id, run.id
         case MessageTarget():
             case.thread(target.thread_id)
-            if not case.state.messages.get(target.message_id):
+            used = case.state.messages.get(target.message_id, False)
+            if used is not True and used != target.thread_id:
                 raise NotFound("message", target.message_id)
             if target.run_id is not None:
                 case.run_of(target.run_id, target.thread_id)

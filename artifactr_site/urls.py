@@ -1,19 +1,11 @@
 """The site's routes: admin, REST under one versioned prefix, its schema, health."""
 
 from django.contrib import admin
-from django.db import connection
-from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Ready when the database answers; anything else is the server's 500."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return HttpResponse("ok", content_type="text/plain")
-
+from artifactr_site.health import healthz
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),

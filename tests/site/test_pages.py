@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.http import HttpRequest, HttpResponse
-from django.test import AsyncClient, Client, RequestFactory
+from django.test import AsyncClient, Client, RequestFactory, override_settings
 
 from artifactr_site.middleware import HEADER, content_security_policy
 
@@ -19,8 +19,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.django_db
 def test_health_asks_the_database(client: Client) -> None:
-    answer = client.get("/healthz")
-    assert (answer.status_code, answer.content) == (200, b"ok")
+    with override_settings(REDIS_URL=None):
+        answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"database": "up"})
+
+
+@pytest.mark.django_db
+def test_health_is_red_while_redis_is_away(client: Client, redis_url: str) -> None:
+    with override_settings(REDIS_URL=redis_url):
+        assert client.get("/healthz").json() == {"database": "up", "redis": "up"}
+    with override_settings(REDIS_URL="redis://127.0.0.1:1"):
+        answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (503, {"database": "up", "redis": "down"})
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/api/v1/docs/", "/nowhere"])

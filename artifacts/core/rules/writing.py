@@ -200,8 +200,10 @@ def _whole(
 
 def _stored(case: Case, value: Artifact, *, given: dict[str, Any]) -> dict[str, Any]:
     """The data to keep: `given` itself, within the limits already, where its type added nothing."""
+    if value.__pydantic_serializer__.to_json(value, by_alias=True) == to_json(given):
+        return given
     data = stored_form(value)
-    if _is_same(given, data):
+    if same_json(given, data):
         return given
     check_json(data, limits=case.limits)
     return data

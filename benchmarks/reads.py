@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from artifacts.workspace import Workspace
 from django.db import connection
 
 from artifacts.core import AppEvent
+from artifacts.workspace import Workspace
 from benchmarks import floors, scenes
 from benchmarks.measure import Timing, report, summary, timed
 

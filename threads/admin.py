@@ -39,7 +39,7 @@ class ThreadAdmin(WorkspaceAdmin):
     by_id = "thread"
     read_action = "read_threads"
     reach_fields = {"thread": "public_id"}
-    page_template = "artifactr/thread.html"
+    page_template = "artifactr_threads/thread.html"
     list_display = ["what", "mode", "is_waiting", "created_at", "workspace"]
     list_display_links = ["what"]
     list_filter = ["mode"]
@@ -75,7 +75,7 @@ class RunAdmin(WorkspaceAdmin):
     by_id = "run"
     read_action = "read_runs"
     reach_fields = {"thread": "thread__public_id"}
-    page_template = "artifactr/run.html"
+    page_template = "artifactr_threads/run.html"
     list_display = ["public_id", "of", "state", "started_at", "ended_at", "reason", "workspace"]
     list_filter = ["status"]
     list_select_related = ["workspace", "thread"]

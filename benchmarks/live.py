@@ -1,32 +1,32 @@
 """From a commit to the clients, beside a bare server on the same machine in the same run.
 
 On SQLite the writer is a thread of the server; on PostgreSQL it is another process, with Redis
-between. Latencies count from the end of the commit, except `another process`, whose floor commits
-too.
+between. Latencies count from the end of the commit, except those of `another process`, whose floor
+commits too.
 """
 
 from __future__ import annotations
 
-import json
+import statistics
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import redis
 from django.db import connection, transaction
 
 from artifacts.core import AppEvent
 from artifacts.keys import create_key
 from artifacts.models import Tenant
-from benchmarks import floors, reads, scenes
+from benchmarks import floors, live_base, live_report, reads, scenes
 from benchmarks.live_clients import Arrivals, Clients
-from benchmarks.live_control import Written, paced
+from benchmarks.live_control import Written
 from benchmarks.live_servers import Stand, asked, stands
-from benchmarks.measure import Timing, summary
+from benchmarks.measure import Timing
 
 OURS = {"type": "hello", "protocol": "artifactr.v1"}
+BARE = "bare server"
 # Events committed at once in a burst.
 BATCH = 50
 WARM_UP = 5
@@ -38,12 +38,13 @@ class Size:
 
     paces: tuple[tuple[int, int, float], ...]
     burst: int
+    replayed: int
     idle: int
     seconds: float
 
 
-FULL = Size(((1, 200, 0.01), (100, 100, 0.04), (500, 50, 0.15)), burst=200, idle=500, seconds=3.0)
-QUICK = Size(((1, 40, 0.01), (20, 20, 0.02), (100, 10, 0.05)), burst=50, idle=100, seconds=0.7)
+FULL = Size(((1, 200, 0.01), (100, 100, 0.04), (500, 50, 0.15)), 200, 10_000, 500, 3.0)
+QUICK = Size(((1, 40, 0.01), (20, 20, 0.02), (100, 10, 0.05)), 50, 1_000, 100, 0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,236 +53,187 @@ class Side:
 
     stand: Stand
     url: str
-    key: str
     hello: dict[str, Any]
     order: dict[str, Any]
-    batch: dict[str, Any]
+    burst: dict[str, Any]
 
     def write(self, count: int, pause: float) -> list[Written]:
         return self.stand.write(count=count, pause=pause, **self.order)
 
-    def burst(self, count: int) -> list[Written]:
-        return self.stand.write(count=count, pause=0, **{**self.order, **self.batch})
+    def write_at_once(self, count: int) -> list[Written]:
+        return self.stand.write(count=count, pause=0, **{**self.order, **self.burst})
 
 
-def delivery(name: str, database: str, *, quick: bool) -> None:
-    """One line for each number of sockets, then a burst to the most of them."""
-    size = QUICK if quick else FULL
-    with _sides(name) as sides, Clients.running() as clients:
-        for sockets, events, pause in size.paces:
-            found: dict[str, Timing] = {}
-            bursts: dict[str, float] = {}
-            for label, side in sides.items():
-                clients.open([side.url] * sockets, key=side.key, hello=side.hello)
-                side.write(WARM_UP, pause)
-                clients.gather(WARM_UP * sockets)
-                written = side.write(events, pause)
-                arrivals = clients.gather(events * sockets)
-                found[label] = _latencies(written, arrivals)
-                if sockets == 1 and label == "ours" and side.stand.redis_url is not None:
-                    called = [(seq, called, called) for seq, called, _ in written]
-                    _another_process(
-                        database, _latencies(called, arrivals), side.stand.redis_url, events, pause
-                    )
-                if sockets == size.paces[-1][0]:
-                    written = side.burst(size.burst)
-                    bursts[label] = _rate(written, clients.gather(size.burst * sockets))
-                clients.close()
-            _latency(f"commit to delivery, {_sockets(sockets)}", database, found)
-            if bursts:
-                title = f"deliveries of a burst of {size.burst} events to {_sockets(sockets)}"
-                _rates(title, database, bursts)
+class Live:
+    """The measurements, on servers that are started for the first of them and kept."""
 
+    def __init__(self, database: str, *, quick: bool) -> None:
+        self._database, self._size = database, QUICK if quick else FULL
+        self._stack = ExitStack()
 
-def replay(name: str, database: str, *, events: int) -> None:
-    """The whole log to one socket, beside the same rows read by the driver and not sent."""
-    workspace = reads._workspace_with(events)
-    driver = floors.connect()
-    text_sql = floors.sql(
-        "SELECT text FROM artifactr_event WHERE workspace_id = {p} AND seq > {p} "
-        "ORDER BY seq LIMIT {p}"
-    )
+    def close(self) -> None:
+        self._stack.close()
 
-    def stored() -> None:
-        for after in range(0, events, reads.PAGE):
-            driver.execute(text_sql, (workspace.pk, after, reads.PAGE)).fetchall()
+    # What is measured
 
-    rates = {"stored text": reads._each(stored, events).per_second}
-    driver.close()
-    with _sides(name) as sides, Clients.running() as clients:
-        ours, bare = sides["ours"], sides["bare server"]
-        hellos = {
-            "ours": (ours.stand.url(workspace.id), OURS),
-            "bare server": (bare.url, {"replay": events, **bare.hello}),
-        }
-        for label, (url, hello) in hellos.items():
-            took = []
-            for _ in range(reads.ROUNDS):
-                took += clients.open([url], key=ours.key, hello=hello)
-                clients.gather(events)
-                clients.close()
-            rates[label] = events / sorted(took)[len(took) // 2]
-    _rates(name, database, rates)
+    def idle(self, name: str) -> None:
+        """What sockets cost that nobody writes to, each in a workspace of its own.
 
-
-def idle(name: str, database: str, *, quick: bool) -> None:
-    """What sockets cost that nobody writes to, each in a workspace of its own."""
-    size = QUICK if quick else FULL
-    with _sides(name) as sides, Clients.running() as clients:
-        ours, bare = sides["ours"], sides["bare server"]
+        Comes first: a server that had many sockets before has kept their memory.
+        """
+        count = self._size.idle
+        ours, bare = self._sides["ours"], self._sides[BARE]
         with transaction.atomic():
-            places = [ours.stand.url(scenes.new_workspace(name)) for _ in range(size.idle)]
-        workspace_id = ours.order["workspace_id"]
-        memory: dict[str, float] = {}
-        rates: dict[str, list[float]] = {"none": [], "idle": []}
+            places = [ours.stand.url(scenes.new_workspace(name)) for _ in range(count)]
+        memory = self._kilobytes(ours, places), self._kilobytes(bare, [bare.url] * count)
+        live_report.tell(
+            f"{name}, memory of each of {count}",
+            self._database,
+            ours={"kb": round(memory[0], 1)},
+            floors={BARE: {"kb": round(memory[1], 1)}},
+            times_floor={BARE: round(memory[0] / memory[1], 2)},
+        )
+        rates = self._edits(ours, places)
+        live_report.tell_rates(
+            f"{name}, plan edits beside {count} in other workspaces", self._database, rates
+        )
 
-        def edits() -> float:
-            found = asked(
-                ours.stand.sockets, "edit", workspace_id=workspace_id, seconds=size.seconds
+    def delivery(self, name: str) -> None:
+        """One line for each number of sockets, then a burst to the most of them."""
+        burst, most = self._size.burst, self._size.paces[-1][0]
+        bursts: dict[str, float] = {}
+        for sockets, events, pause in self._size.paces:
+            found: dict[str, Timing] = {}
+            for label, side in self._sides.items():
+                self._open([side.url] * sockets, side.hello)
+                written, arrivals = self._written(side, sockets, events, pause)
+                found[label] = live_report.latencies(written, arrivals)
+                if sockets == most:
+                    written = side.write_at_once(burst)
+                    bursts[label] = live_report.rate(written, self._clients.gather(burst * sockets))
+                self._clients.close()
+            live_report.tell_latency(
+                f"{name}, {live_report.sockets_named(sockets)}", self._database, found
             )
-            return float(found["per_second"])
+        live_report.tell_rates(
+            f"{name}, {burst} events at once, {live_report.sockets_named(most)}",
+            self._database,
+            bursts,
+        )
 
-        edits()
-        for label, side, urls in (
-            ("ours", ours, places),
-            ("bare server", bare, [bare.url] * size.idle),
-        ):
-            _warmed(clients, side, urls[:1])
-            before = side.stand.sockets.memory_kb
-            clients.open(urls, key=side.key, hello=side.hello)
-            time.sleep(1)
-            memory[label] = (side.stand.sockets.memory_kb - before) / size.idle
-            clients.close()
-        # Without and with by turns, since the machine's speed drifts.
-        for _ in range(2):
-            rates["none"].append(edits())
-            clients.open(places, key=ours.key, hello=ours.hello)
-            rates["idle"].append(edits())
-            clients.close()
-    _print(
-        f"memory of an idle socket, {size.idle} open",
-        database,
-        ours={"kb": round(memory["ours"], 1)},
-        floors={"bare server": {"kb": round(memory["bare server"], 1)}},
-        times_floor={"bare server": round(memory["ours"] / memory["bare server"], 2)},
-    )
-    _rates(
-        f"plan edits beside {size.idle} idle sockets of other workspaces",
-        database,
-        {"ours": sum(rates["idle"]) / 2, "no sockets": sum(rates["none"]) / 2},
-    )
+    def another_process(self, name: str) -> None:
+        """From the call of a commit in one process to a client of another, beside one commit of an
+        event, its Redis publish and the receiving of it."""
+        ours, (_, events, pause) = self._sides["ours"], self._size.paces[0]
+        if ours.stand.redis_url is None:
+            return
+        self._open([ours.url], ours.hello)
+        written, arrivals = self._written(ours, 1, events, pause)
+        self._clients.close()
+        found = {
+            "ours": live_report.latencies(
+                [(seq, called, called) for seq, called, _ in written], arrivals
+            ),
+            "commit + Redis": live_base.commits_heard(ours.stand.redis_url, events, pause),
+        }
+        live_report.tell_latency(name, self._database, found)
 
+    def replay(self, name: str) -> None:
+        """A whole log to one socket, beside the same rows read by the driver and not sent."""
+        events, bare = self._size.replayed, self._sides[BARE]
+        workspace = reads._workspace_with(events)
+        hellos = {
+            "ours": (self._sides["ours"].stand.url(workspace.id), OURS),
+            BARE: (bare.url, {"replay": events, **bare.hello}),
+        }
+        rates: dict[str, float] = {}
+        for label, (url, hello) in hellos.items():
+            took: list[float] = []
+            for _ in range(reads.ROUNDS):
+                took += self._open([url], hello)
+                self._clients.gather(events)
+                self._clients.close()
+            rates[label] = events / statistics.median(took)
+        rates["stored text"] = live_base.stored_texts(workspace.pk, events)
+        live_report.tell_rates(name, self._database, rates)
 
-@contextmanager
-def _sides(name: str) -> Iterator[dict[str, Side]]:
-    tenant, _ = Tenant.objects.get_or_create(public_id="bench", defaults={"name": "bench"})
-    _, key = create_key(
-        tenant=tenant, workspace=None, name="bench", role="admin", actor=scenes.HOST
-    )
-    workspace_id = scenes.new_workspace(name)
-    workspace = scenes.opened(workspace_id, scenes.HOST)
-    workspace.record(AppEvent(name="measured", data={"text": scenes.PARAGRAPH * 3}))
-    chars = len(workspace.read_text(last=1)[0])
-    connection.close()
-    with stands(has_redis=not floors.is_sqlite()) as (ours, bare):
-        yield {
+    # What it takes
+
+    @cached_property
+    def _clients(self) -> Clients:
+        return self._stack.enter_context(Clients.running())
+
+    @cached_property
+    def _key(self) -> str:
+        tenant, _ = Tenant.objects.get_or_create(public_id="bench", defaults={"name": "bench"})
+        _, key = create_key(
+            tenant=tenant, workspace=None, name="bench", role="admin", actor=scenes.HOST
+        )
+        return key
+
+    @cached_property
+    def _sides(self) -> dict[str, Side]:
+        workspace_id = scenes.new_workspace("live")
+        workspace = scenes.opened(workspace_id, scenes.HOST)
+        workspace.record(AppEvent(name="measured", data={"text": scenes.PARAGRAPH * 3}))
+        chars = len(workspace.read_text(last=1)[0])
+        connection.close()
+        has_redis = not floors.is_sqlite()
+        ours, bare = self._stack.enter_context(stands(has_redis=has_redis))
+        return {
             "ours": Side(
                 stand=ours,
                 url=ours.url(workspace_id),
-                key=key,
                 hello={**OURS, "from_head": True},
                 order={"workspace_id": workspace_id, "batch": 1},
-                batch={"batch": BATCH},
+                burst={"batch": BATCH},
             ),
-            "bare server": Side(
+            BARE: Side(
                 stand=bare,
                 url=bare.url(workspace_id),
-                key=key,
                 hello={"chars": chars},
                 order={"chars": chars},
-                batch={},
+                burst={},
             ),
         }
 
+    def _open(self, urls: list[str], hello: dict[str, Any]) -> list[float]:
+        return self._clients.open(urls, key=self._key, hello=hello)
 
-def _warmed(clients: Clients, side: Side, urls: list[str]) -> None:
-    """What the first socket of a server loads is not the price of a socket."""
-    clients.open(urls, key=side.key, hello=side.hello)
-    clients.close()
+    def _written(
+        self, side: Side, sockets: int, events: int, pause: float
+    ) -> tuple[list[Written], Arrivals]:
+        """What was written at a pace, and when it came, after a few that do not count."""
+        side.write(WARM_UP, pause)
+        self._clients.gather(WARM_UP * sockets)
+        written = side.write(events, pause)
+        return written, self._clients.gather(events * sockets)
 
+    def _kilobytes(self, side: Side, urls: list[str]) -> float:
+        """How much a server grows by a socket, once it has had its first ones."""
+        self._open(urls[:5], side.hello)
+        self._clients.close()
+        before = side.stand.sockets.memory_kb
+        self._open(urls, side.hello)
+        time.sleep(1)
+        grown = side.stand.sockets.memory_kb - before
+        self._clients.close()
+        return grown / len(urls)
 
-def _another_process(
-    database: str, ours: Timing, redis_url: str, events: int, pause: float
-) -> None:
-    """Beside one commit of an event, its Redis publish and the receiving of it, at the same pace."""
-    floors.drop()
-    floors.prepare(1, "{}")
-    driver, client = floors.connect(), redis.Redis.from_url(redis_url)
-    pubsub: Any = client.pubsub()
-    pubsub.subscribe("bench.commits")
-    text = json.dumps({"text": scenes.PARAGRAPH * 3})
-    took = []
-    for _ in paced(events, pause):
-        began = time.perf_counter()
-        driver.execute("BEGIN")
-        seq = driver.execute(floors.sql(floors.LOCK), (1,)).fetchone()[0]
-        driver.execute(floors.sql(floors.LOG), (1, seq, text))
-        driver.execute("COMMIT")
-        client.publish("bench.commits", text)
-        while (pubsub.get_message(timeout=10) or {}).get("type") != "message":
-            pass
-        took.append(time.perf_counter() - began)
-    driver.close()
-    client.close()
-    floors.drop()
-    title = "call of commit to delivery in another process, 1 socket"
-    _latency(title, database, {"ours": ours, "commit + Redis": summary(took, sum(took))})
+    def _edits(self, side: Side, idle: list[str]) -> dict[str, float]:
+        """Edits a second in the server's own process, without the sockets and with them by turns,
+        since the machine's speed drifts."""
+        found: dict[str, list[float]] = {"no sockets": [], "ours": []}
 
+        def edit(label: str) -> None:
+            order = {"workspace_id": scenes.new_workspace("edits"), "seconds": self._size.seconds}
+            found[label].append(asked(side.stand.sockets, "edit", **order)["per_second"])
 
-def _latencies(written: list[Written], arrivals: Arrivals) -> Timing:
-    since = {seq: at for seq, _, at in written}
-    took = [came - since[seq] for seq, times in arrivals.items() for came in times]
-    return summary(took, max(sum(took), 1e-9))
-
-
-def _rate(written: list[Written], arrivals: Arrivals) -> float:
-    """Deliveries a second, from the first commit to the last arrival."""
-    came = [at for times in arrivals.values() for at in times]
-    return len(came) / (max(came) - min(at for _, _, at in written))
-
-
-def _latency(name: str, database: str, found: dict[str, Timing]) -> None:
-    """One line; `times_floor` is ours over the floor: 1 is as quick, less is better."""
-    ours = found["ours"]
-    others = {label: timing for label, timing in found.items() if label != "ours"}
-    _print(
-        name,
-        database,
-        ours=_milliseconds(ours),
-        floors={label: _milliseconds(timing) for label, timing in others.items()},
-        times_floor={label: round(ours.p50_ms / each.p50_ms, 2) for label, each in others.items()},
-    )
-
-
-def _milliseconds(timing: Timing) -> dict[str, float]:
-    return {"p50_ms": round(timing.p50_ms, 3), "p99_ms": round(timing.p99_ms, 3)}
-
-
-def _rates(name: str, database: str, rates: dict[str, float]) -> None:
-    """One line; `ratio` is ours over the floor: 1 is as fast, more is better."""
-    others = {label: rate for label, rate in rates.items() if label != "ours"}
-    _print(
-        name,
-        database,
-        ours={"per_second": round(rates["ours"], 1)},
-        floors={label: {"per_second": round(rate, 1)} for label, rate in others.items()},
-        ratio={label: round(rates["ours"] / rate, 3) for label, rate in others.items()},
-    )
-
-
-def _print(name: str, database: str, **members: Any) -> None:
-    print(json.dumps({"measured": name, "database": database, **members}), flush=True)
-
-
-def _sockets(count: int) -> str:
-    return "1 socket" if count == 1 else f"{count} sockets"
+        for _ in range(2):
+            edit("no sockets")
+            self._open(idle, side.hello)
+            edit("ours")
+            self._clients.close()
+        edit("no sockets")
+        # The very first also warmed the process up, so it does not count.
+        return {label: statistics.mean(rates[-2:]) for label, rates in found.items()}

@@ -41,11 +41,12 @@ class Socket(ClientConnection):
     def process_event(self, event: Any) -> None:
         if not isinstance(event, Frame) or event.opcode is not Opcode.TEXT:
             super().process_event(event)
-        elif event.data.startswith(EVENT):
-            data = bytes(event.data)
+            return
+        data = bytes(event.data)
+        if data.startswith(EVENT):
             seq = int(data[len(EVENT) : data.index(b",", len(EVENT))])
             _arrivals.setdefault(seq, []).append(time.perf_counter())
-        elif event.data.startswith(COMPLETE):
+        elif data.startswith(COMPLETE):
             self.is_live.set()
 
 

@@ -22,9 +22,11 @@ from benchmarks.live_control import Message, Receive, Send, Written, controlled,
 REDIS_URL = os.environ.get("REDIS_URL")
 CHANNEL = "bench.floor"
 
+_publisher: Any = redis.Redis.from_url(REDIS_URL) if REDIS_URL else None
 _sockets: dict[Send, None] = {}
 _seqs = itertools.count(1)
 _loop: asyncio.AbstractEventLoop
+_subscribed = asyncio.Event()
 _listening: asyncio.Task[None] | None = None
 
 
@@ -53,14 +55,13 @@ def frame(seq: int, chars: int) -> str:
 def write(*, count: int, pause: float, chars: int) -> list[Written]:
     """Send so many texts to all sockets."""
     written = []
-    publisher: Any = redis.Redis.from_url(REDIS_URL) if REDIS_URL else None
     for _ in paced(count, pause):
         seq = next(_seqs)
         text, now = frame(seq, chars), time.perf_counter()
-        if publisher is None:
+        if _publisher is None:
             asyncio.run_coroutine_threadsafe(_hand_on(text), _loop)
         else:
-            publisher.publish(CHANNEL, text)
+            _publisher.publish(CHANNEL, text)
         written.append((seq, now, now))
     return written
 
@@ -72,14 +73,16 @@ async def _hand_on(text: str) -> None:
 
 async def _listen() -> None:
     global _listening  # noqa: PLW0603 - one per process
-    if REDIS_URL is None or _listening is not None:
-        return
-    _listening = asyncio.create_task(_forward(redis.asyncio.Redis.from_url(REDIS_URL).pubsub()))
-    await asyncio.sleep(0.5)  # until it has subscribed
+    if REDIS_URL is not None and _listening is None:
+        pubsub = redis.asyncio.Redis.from_url(REDIS_URL).pubsub()
+        _listening = asyncio.create_task(_forward(pubsub))
+    if REDIS_URL is not None:
+        await _subscribed.wait()
 
 
 async def _forward(pubsub: Any) -> None:
     await pubsub.subscribe(CHANNEL)
+    _subscribed.set()
     messages: AsyncIterator[dict[str, Any]] = pubsub.listen()
     async for message in messages:
         if message["type"] == "message":

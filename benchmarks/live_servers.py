@@ -59,18 +59,26 @@ def stands(*, has_redis: bool) -> Iterator[tuple[Stand, Stand]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="artifactr-live-")))
         redis_url = stack.enter_context(redis()) if has_redis else None
-        made = []
-        for application in ("live_site", "live_floor"):
-            servers = [
-                stack.enter_context(_served(application, folder, redis_url))
-                for _ in range(2 if has_redis else 1)
+        processes = 2 if has_redis else 1
+        site, floor = (
+            [
+                stack.enter_context(_started(application, folder, redis_url))
+                for _ in range(processes)
             ]
-            made.append(Stand(sockets=servers[0], writer=servers[-1], redis_url=redis_url))
-        yield made[0], made[1]
+            for application in ("live_site", "live_floor")
+        )
+        for server in (*site, *floor):
+            _wait_for(server)
+        ours, bare = (
+            Stand(sockets=servers[0], writer=servers[-1], redis_url=redis_url)
+            for servers in (site, floor)
+        )
+        yield ours, bare
 
 
 @contextmanager
-def _served(application: str, folder: Path, redis_url: str | None) -> Iterator[Server]:
+def _started(application: str, folder: Path, redis_url: str | None) -> Iterator[Server]:
+    """Not yet answering, so that all may start at once."""
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "benchmarks.live_settings",
@@ -91,7 +99,6 @@ def _served(application: str, folder: Path, redis_url: str | None) -> Iterator[S
         )  # fmt: skip
     server = Server(port, process, log)
     try:
-        _wait_for(server)
         yield server
     finally:
         server.stop()

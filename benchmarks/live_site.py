@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from django.db import connection
+
+# First, as it loads Django; the rest reads models.
 from artifactr_site.asgi import application as site
-
-# Models exist only once the site has been loaded.
-from artifacts.core import AppEvent  # noqa: E402
-from artifacts.workspace import on_append  # noqa: E402
-from django.db import connection  # noqa: E402
-
-from benchmarks import scenes  # noqa: E402
-from benchmarks.live_control import Written, controlled, paced  # noqa: E402
-from benchmarks.measure import timed  # noqa: E402
+from artifacts.core import AppEvent
+from artifacts.workspace import on_append
+from benchmarks import scenes
+from benchmarks.live_control import Written, controlled, paced
+from benchmarks.measure import timed
 
 
 def write(*, workspace_id: str, count: int, pause: float, batch: int) -> list[Written]:

@@ -14,7 +14,8 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
-from benchmarks import floors, live, reads, scenes  # noqa: E402
+from benchmarks import floors, reads, scenes  # noqa: E402
+from benchmarks.live import Live  # noqa: E402
 from benchmarks.measure import Timing, report, timed, timed_together  # noqa: E402
 
 WRITERS = 8
@@ -25,6 +26,7 @@ class Suite:
         self.only, self.quick = only, quick
         self.seconds = 1.0 if quick else 5.0
         self.database = "sqlite" if floors.is_sqlite() else "postgresql"
+        self.live = Live(self.database, quick=quick)
 
     def run(self) -> None:
         measurements: list[tuple[str, Callable[[str], None]]] = [
@@ -35,13 +37,17 @@ class Suite:
             (f"plan edit, {WRITERS} writers in one workspace", self.together),
             ("replay of 10,000 events", self.replay),
             ("tail of 50 in 100,000 events", self.tail),
-            ("live, commit to delivery", self.live_delivery),
-            ("live, replay of 10,000 events to one socket", self.live_replay),
-            ("live, idle sockets", self.live_idle),
+            ("live, idle sockets", self.live.idle),
+            ("live, commit to delivery", self.live.delivery),
+            ("live, another process", self.live.another_process),
+            ("live, replay of 10,000 events to one socket", self.live.replay),
         ]
-        for name, measure in measurements:
-            if self.only in name:
-                measure(name)
+        try:
+            for name, measure in measurements:
+                if self.only in name:
+                    measure(name)
+        finally:
+            self.live.close()
 
     def one_plan(self, name: str) -> None:
         self._edits(name, scenes.plan_edits, _plan_texts())
@@ -69,15 +75,6 @@ class Suite:
 
     def tail(self, name: str) -> None:
         reads.tail(name, self.database, events=2_000 if self.quick else 100_000)
-
-    def live_delivery(self, name: str) -> None:
-        live.delivery(name, self.database, quick=self.quick)
-
-    def live_replay(self, name: str) -> None:
-        live.replay(name, self.database, events=1_000 if self.quick else 10_000)
-
-    def live_idle(self, name: str) -> None:
-        live.idle(name, self.database, quick=self.quick)
 
     def _edits(self, name: str, factory: Any, texts: tuple[str, str, str]) -> None:
         def measured() -> dict[str, Timing]:

@@ -253,7 +253,7 @@ def _of_others(tx: WriteTransaction, name: str, told: Any) -> Iterator[str]:
 
 def _are_same(load: extensions.Load, tx: WriteTransaction, ids: list[str], told: Any) -> bool:
     found = load(tx, frozenset(ids))
-    return all(_is_same(found.get(id), told[id] if isinstance(told, dict) else True) for id in ids)
+    return all(_is_same(found.get(id), told[id]) for id in ids)
 
 
 def _pages(ids: Iterable[str]) -> Iterator[list[str]]:

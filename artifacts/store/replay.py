@@ -46,7 +46,8 @@ class Replayed:
     groups: dict[str, Group] = field(default_factory=dict)
     threads: dict[str, Thread] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
-    messages: set[str] = field(default_factory=set)
+    # The thread each message is in.
+    messages: dict[str, str] = field(default_factory=dict)
 
     def take(self, envelope: Envelope) -> None:
         """What one more event changes."""
@@ -63,7 +64,7 @@ class Replayed:
             case FocusChanged(thread_id=id):
                 self.threads[id] = self.threads[id].model_copy(update={"focus": event.artifact_ids})
             case MessagePosted():
-                self.messages.add(event.message_id)
+                self.messages[event.message_id] = event.thread_id
             case RunStarted() | RunPaused() | DeferredAnswered() | RunEnded():
                 self.runs[event.run_id] = _run_after(self.runs.get(event.run_id), event)
             case _:

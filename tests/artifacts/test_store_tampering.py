@@ -81,8 +81,8 @@ OTHER_COLUMNS = {
     "threads thr_1: what is stored": ["UPDATE artifactr_threads_thread SET focus = 'no json'"],
     "messages msg_0: no event made it": [
         (
-            "INSERT INTO artifactr_threads_messageid (workspace_id, public_id) "
-            "SELECT workspace_id, 'msg_0' FROM artifactr_threads_messageid"
+            "INSERT INTO artifactr_threads_messageid (workspace_id, public_id, thread_id) "
+            "SELECT workspace_id, 'msg_0', thread_id FROM artifactr_threads_messageid"
         )
     ],
     "runs run_0: no event made it": [

@@ -85,6 +85,9 @@ OTHER_COLUMNS = {
             "SELECT workspace_id, 'msg_0', thread_id FROM artifactr_threads_messageid"
         )
     ],
+    "messages msg_1: what is stored": [
+        "UPDATE artifactr_threads_messageid SET thread_id = 'thr_0' WHERE public_id = 'msg_1'"
+    ],
     "runs run_0: no event made it": [
         (
             "INSERT INTO artifactr_threads_run (workspace_id, thread_id, public_id, status, "

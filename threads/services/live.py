@@ -146,7 +146,10 @@ class RunLive:
                 self.run, frames, first_kept=self._first_kept, is_ended=self._is_closed
             )
         finally:
-            if self._is_closed:
+            # What came, and the end itself, while the last frames were written waits for a turn.
+            with self._lock:
+                is_done = self._is_closed and not self._pending
+            if is_done:
                 self._flushed.set()
 
     def _take(self, number: int) -> list[tuple[int, str]]:

@@ -20,16 +20,17 @@ from artifacts.core import AppEvent
 from artifacts.keys import create_key
 from artifacts.models import Tenant
 from benchmarks import floors, live_base, live_report, reads, scenes
-from benchmarks.live_clients import Arrivals, Clients
+from benchmarks.live_clients import Clients
 from benchmarks.live_control import Written
 from benchmarks.live_servers import Stand, asked, stands
-from benchmarks.measure import Timing
 
 OURS = {"type": "hello", "protocol": "artifactr.v1"}
 BARE = "bare server"
 # Events committed at once in a burst.
 BATCH = 50
 WARM_UP = 5
+# Ours and its floor take turns, since the machine's speed drifts.
+ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Size:
     seconds: float
 
 
-FULL = Size(((1, 200, 0.01), (100, 100, 0.04), (500, 50, 0.15)), 200, 10_000, 500, 3.0)
+FULL = Size(((1, 200, 0.01), (100, 100, 0.04), (500, 30, 0.15)), 200, 10_000, 500, 2.0)
 QUICK = Size(((1, 40, 0.01), (20, 20, 0.02), (100, 10, 0.05)), 50, 1_000, 100, 0.5)
 
 
@@ -103,23 +104,21 @@ class Live:
         burst, most = self._size.burst, self._size.paces[-1][0]
         bursts: dict[str, float] = {}
         for sockets, events, pause in self._size.paces:
-            found: dict[str, Timing] = {}
-            for label, side in self._sides.items():
+            took: dict[str, list[float]] = {label: [] for label in self._sides}
+            for side in self._sides.values():
                 self._open([side.url] * sockets, side.hello)
-                written, arrivals = self._written(side, sockets, events, pause)
-                found[label] = live_report.latencies(written, arrivals)
-                if sockets == most:
+            for _ in range(ROUNDS):
+                for label, side in self._sides.items():
+                    took[label] += self._delivered(side, sockets, events // ROUNDS, pause)
+            if sockets == most:
+                for label, side in self._sides.items():
                     written = side.write_at_once(burst)
                     bursts[label] = live_report.rate(written, self._clients.gather(burst * sockets))
-                self._clients.close()
-            live_report.tell_latency(
-                f"{name}, {live_report.sockets_named(sockets)}", self._database, found
-            )
-        live_report.tell_rates(
-            f"{name}, {burst} events at once, {live_report.sockets_named(most)}",
-            self._database,
-            bursts,
-        )
+            self._clients.close()
+            title = f"{name}, {live_report.sockets_named(sockets)}"
+            live_report.tell_latency(title, self._database, took)
+        title = f"{name}, {burst} events at once, {live_report.sockets_named(most)}"
+        live_report.tell_rates(title, self._database, bursts)
 
     def another_process(self, name: str) -> None:
         """From the call of a commit in one process to a client of another, beside one commit of an
@@ -127,16 +126,15 @@ class Live:
         ours, (_, events, pause) = self._sides["ours"], self._size.paces[0]
         if ours.stand.redis_url is None:
             return
+        took: dict[str, list[float]] = {"ours": [], "commit + Redis": []}
         self._open([ours.url], ours.hello)
-        written, arrivals = self._written(ours, 1, events, pause)
+        for _ in range(ROUNDS):
+            took["ours"] += self._delivered(ours, 1, events // ROUNDS, pause, since_call=True)
+            took["commit + Redis"] += live_base.commits_heard(
+                ours.stand.redis_url, events // ROUNDS, pause
+            )
         self._clients.close()
-        found = {
-            "ours": live_report.latencies(
-                [(seq, called, called) for seq, called, _ in written], arrivals
-            ),
-            "commit + Redis": live_base.commits_heard(ours.stand.redis_url, events, pause),
-        }
-        live_report.tell_latency(name, self._database, found)
+        live_report.tell_latency(name, self._database, took)
 
     def replay(self, name: str) -> None:
         """A whole log to one socket, beside the same rows read by the driver and not sent."""
@@ -200,14 +198,16 @@ class Live:
     def _open(self, urls: list[str], hello: dict[str, Any]) -> list[float]:
         return self._clients.open(urls, key=self._key, hello=hello)
 
-    def _written(
-        self, side: Side, sockets: int, events: int, pause: float
-    ) -> tuple[list[Written], Arrivals]:
-        """What was written at a pace, and when it came, after a few that do not count."""
+    def _delivered(
+        self, side: Side, sockets: int, events: int, pause: float, *, since_call: bool = False
+    ) -> list[float]:
+        """How long each delivery took at a pace, after a few that do not count."""
         side.write(WARM_UP, pause)
         self._clients.gather(WARM_UP * sockets)
         written = side.write(events, pause)
-        return written, self._clients.gather(events * sockets)
+        since = {seq: called if since_call else committed for seq, called, committed in written}
+        arrivals = self._clients.gather(events * sockets)
+        return [came - since[seq] for seq, times in arrivals.items() for came in times]
 
     def _kilobytes(self, side: Side, urls: list[str]) -> float:
         """How much a server grows by a socket, once it has had its first ones."""
@@ -221,19 +221,18 @@ class Live:
         return grown / len(urls)
 
     def _edits(self, side: Side, idle: list[str]) -> dict[str, float]:
-        """Edits a second in the server's own process, without the sockets and with them by turns,
-        since the machine's speed drifts."""
+        """Edits a second in the process of the sockets, without them and with them by turns."""
         found: dict[str, list[float]] = {"no sockets": [], "ours": []}
 
         def edit(label: str) -> None:
             order = {"workspace_id": scenes.new_workspace("edits"), "seconds": self._size.seconds}
             found[label].append(asked(side.stand.sockets, "edit", **order)["per_second"])
 
-        for _ in range(2):
+        for _ in range(ROUNDS):
             edit("no sockets")
             self._open(idle, side.hello)
             edit("ours")
             self._clients.close()
         edit("no sockets")
         # The very first also warmed the process up, so it does not count.
-        return {label: statistics.mean(rates[-2:]) for label, rates in found.items()}
+        return {label: statistics.mean(rates[-ROUNDS:]) for label, rates in found.items()}

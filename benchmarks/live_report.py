@@ -7,13 +7,7 @@ from typing import Any
 
 from benchmarks.live_clients import Arrivals
 from benchmarks.live_control import Written
-from benchmarks.measure import Timing, summary
-
-
-def latencies(written: list[Written], arrivals: Arrivals) -> Timing:
-    since = {seq: at for seq, _, at in written}
-    took = [came - since[seq] for seq, times in arrivals.items() for came in times]
-    return summary(took, sum(took))
+from benchmarks.measure import summary
 
 
 def rate(written: list[Written], arrivals: Arrivals) -> float:
@@ -22,8 +16,9 @@ def rate(written: list[Written], arrivals: Arrivals) -> float:
     return len(came) / (max(came) - min(at for _, _, at in written))
 
 
-def tell_latency(name: str, database: str, found: dict[str, Timing]) -> None:
+def tell_latency(name: str, database: str, took: dict[str, list[float]]) -> None:
     """One line; `times_floor` is our p50 over the floor's: 1 is as quick, less is better."""
+    found = {label: summary(each, sum(each)) for label, each in took.items()}
     shown = {
         label: {"p50_ms": round(each.p50_ms, 3), "p99_ms": round(each.p99_ms, 3)}
         for label, each in found.items()

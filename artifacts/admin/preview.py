@@ -57,6 +57,9 @@ class Preview:
 def preview(workspace: Workspace, command: Decision, proposals: list[Proposal]) -> Preview:
     """What accepting would write on the versions in force; where it fails, what was proposed."""
     state, result = _tried(workspace, command)
+    if isinstance(result, Rejection):
+        # The rows were read one after another, perhaps around somebody's decision: look again.
+        state, result = _tried(workspace, command)
     is_own = _is_refused_to(workspace.actor, command, state)
     if isinstance(result, Rejection):
         steps = tuple(_as_proposed(workspace, each) for each in proposals)

@@ -7,7 +7,6 @@ response when it holds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any
 
 from drf_spectacular.contrib.pydantic import PydanticExtension
@@ -18,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.json_schema import model_json_schema
 
 from ..core.values import Value
-from .problems import CONTENT_TYPE
+from .problems import CONTENT_TYPE, phrase_of
 
 REF = "#/components/schemas/{model}"
 # Any request may meet these; `errors` of an operation come on top.
@@ -117,7 +116,7 @@ def operation(
 
 
 def _problem(code: int) -> OpenApiResponse:
-    return OpenApiResponse(Problem, HTTPStatus(code).phrase)
+    return OpenApiResponse(Problem, phrase_of(code))
 
 
 def parameters_of(model: type[BaseModel]) -> list[OpenApiParameter]:

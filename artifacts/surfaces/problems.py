@@ -22,6 +22,8 @@ from .authentication import CHALLENGE
 
 AWAY = "the database is busy or away; try again"
 CONTENT_TYPE = "application/problem+json"
+# The phrases of RFC 9110, which Python knows by these names only from 3.13 on.
+PHRASES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 STATUS: dict[str, int] = {
     "unsupported_protocol": 400,
@@ -77,9 +79,14 @@ def status_of(error: ArtifactrError) -> int:
     return STATUS[error.code]
 
 
+def phrase_of(status: int) -> str:
+    """The phrase of an HTTP status, the same whatever Python runs."""
+    return PHRASES.get(status) or HTTPStatus(status).phrase
+
+
 def problem(status: int, *, code: str, detail: str, **members: Any) -> dict[str, Any]:
     """The members of a problem; its title is the status's own phrase, as for `about:blank`."""
-    title = HTTPStatus(status).phrase
+    title = phrase_of(status)
     return {
         "type": "about:blank",
         "title": title,

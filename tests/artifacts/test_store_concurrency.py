@@ -112,6 +112,12 @@ def test_logs_have_no_gap_whatever_fails(cast: Cast, seed: int) -> None:
 
 @on_postgresql
 def test_control_a_plain_sequence_loses_rows_to_a_reader(cast: Cast, seed: int) -> None:
+    # It is chance whether one short run loses any; five without a loss would be a miracle.
+    lost = (_lost_to_a_naive_reader(seed + 10 * attempt) for attempt in range(5))
+    assert any(lost)
+
+
+def _lost_to_a_naive_reader(seed: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE naive_log (id bigserial PRIMARY KEY)")
     try:
@@ -122,10 +128,9 @@ def test_control_a_plain_sequence_loses_rows_to_a_reader(cast: Cast, seed: int) 
                 cursor.execute("SELECT id FROM naive_log WHERE id > %s ORDER BY id", [last])
                 rows = cursor.fetchall()
                 seen, last = seen + len(rows), rows[-1][0] if rows else last
-            written = sum(writing.result())
+            written: int = sum(writing.result())
             cursor.execute("SELECT count(*) FROM naive_log WHERE id > %s", [last])
-            seen += cursor.fetchone()[0]
-        assert seen < written
+            return written - seen - int(cursor.fetchone()[0])
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE naive_log")

@@ -46,9 +46,10 @@ def _anchored(old: str, new: str, *, limits: Limits) -> list[TextEdit] | None:
     if len(lines) * len(wanted) > MOST_PAIRS:
         return None
     edits: list[TextEdit] = []
+    weight = 0
     for edit in _line_edits(lines, wanted):
         edits.append(edit)
-        weight = sum(len(each.old) + len(each.new) for each in edits)
+        weight += len(edit.old) + len(edit.new)
         if not edit.old or len(edits) > limits.text_edits or weight >= len(new):
             return None
     return edits

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -24,6 +24,8 @@ from . import conf
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
+
+GATHER_SECONDS = 2.0
 
 _lock = threading.Lock()
 _executor: ThreadPoolExecutor | None = None
@@ -119,7 +121,10 @@ def _with_fresh_connections(call: Callable[[], R]) -> R:
 
 
 def _close_connections(together: threading.Barrier) -> None:
-    together.wait()  # so that every thread takes exactly one of these
+    # So that every thread takes one of these. The executor may have begun fewer threads than it
+    # may: then those that are there go on together.
+    with suppress(threading.BrokenBarrierError):
+        together.wait(GATHER_SECONDS)
     connections.close_all()
 
 

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 
 from ..core.errors import InvalidState, Rejection
 from ..extensions import Committed, Item, Transaction
 from ..pool import raise_if_cancelled
 from . import publish
-from .database import database, unavailable_when_busy
+from .database import database
 from .leases import Fence
 from .receipts import CommandRunning, Done, Sender, numbered
 from .transaction import Desk, Moved, Refused, WriteTransaction
@@ -65,7 +65,7 @@ def open_transaction(desk: Desk, *, fence: Fence | None = None) -> Iterator[Writ
     """A block that decides items beside a host's own rows; all are saved when it ends."""
     db = database()
     committed: Committed | None = None
-    with unavailable_when_busy(), transaction.atomic(db.connection.alias, durable=True):
+    with db.writing(durable=True):
         tx = WriteTransaction(db, desk, fence=fence)
         tx.begin(None)
         yield tx
@@ -79,7 +79,7 @@ def open_transaction(desk: Desk, *, fence: Fence | None = None) -> Iterator[Writ
 def _attempt(desk: Desk, order: Order) -> tuple[Done, Committed | None]:
     db = database()
     refusal: Rejection | None = None
-    with unavailable_when_busy(), transaction.atomic(db.connection.alias, durable=True):
+    with db.writing(durable=True):
         tx = WriteTransaction(db, desk, fence=order.fence)
         try:
             known = tx.begin(order.items[0], order.sender)

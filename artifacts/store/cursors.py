@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .database import database, unavailable_when_busy
+from .database import database
 
 # A late save of an older number, here or in another process, meets the condition and does nothing.
 SAVE = """
@@ -13,5 +13,6 @@ SAVE = """
 
 def save(workspace_pk: int, name: str, seq: int) -> None:
     """Move a cursor on to `seq`, or leave it where it is."""
-    with unavailable_when_busy():
-        database().one(SAVE, (workspace_pk, name, seq))
+    db = database()
+    with db.writing():
+        db.one(SAVE, (workspace_pk, name, seq))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -23,9 +23,12 @@ from .. import clock
 from ..core.errors import ConfigurationError, Unavailable
 from ..models import Workspace
 from ..pool import raise_if_cancelled
+from .waiting_line import WaitingLine
 
 Statement = tuple[str, Sequence[Any]]
 LOCK_TIMEOUT = "10s"
+WRITER_SECONDS = 20.0  # as long as SQLite itself is told to wait
+BUSY = "the database is busy or away; try again"
 # SQLSTATE classes of what passes by itself: connection, rollback, resources, operator, lock.
 PASSING_CLASSES = ("08", "40", "53", "57", "55P03")
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
@@ -98,6 +101,13 @@ class Database:
     def present(self, later: timedelta = timedelta()) -> Any:
         """The parameter of `{now}`, for this moment or a later one."""
         raise NotImplementedError
+
+    @contextmanager
+    def writing(self, *, durable: bool = False) -> Iterator[None]:
+        """One write transaction; `Unavailable` where its lock does not come in time."""
+        with unavailable_when_busy(), transaction.atomic(self.connection.alias, durable=durable):
+            self.begin()
+            yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -191,6 +201,19 @@ class SQLite(Database):
         cursors = [raw.execute(_question_marks(sql), params) for sql, params in statements]
         return [Result(cursor.fetchall(), cursor.rowcount) for cursor in cursors]
 
+    @contextmanager
+    def writing(self, *, durable: bool = False) -> Iterator[None]:
+        with ExitStack() as stack:
+            # Inside a host's own transaction the write lock is ours already, and standing in line
+            # behind one who waits for it would never end.
+            if not self.connection.in_atomic_block:
+                try:
+                    stack.enter_context(_writers.turn(WRITER_SECONDS))
+                except TimeoutError:
+                    raise Unavailable(BUSY) from None
+            stack.enter_context(super().writing(durable=durable))
+            yield
+
     def begin(self) -> None:
         # A host that begins its transactions deferred would read first and then fail to upgrade
         # its lock; a statement that writes, even nothing, takes the lock and waits for it.
@@ -216,6 +239,8 @@ class SQLite(Database):
             self.one("ROLLBACK")
 
 
+_writers = WaitingLine()
+
 DATABASES: dict[str, type[Database]] = {"postgresql": PostgreSQL, "sqlite": SQLite}
 
 
@@ -235,7 +260,7 @@ def unavailable_when_busy() -> Iterator[None]:
     except (OperationalError, InterfaceError) as error:
         if not is_passing(error):
             raise
-        raise Unavailable("the database is busy or away; try again") from error
+        raise Unavailable(BUSY) from error
 
 
 def as_moment(value: Any) -> datetime | None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db import transaction
-
 from ..core.errors import InvalidState
-from .database import Database, Statement, database, unavailable_when_busy
+from .database import Database, Statement, database
 
 TAKE = """
     UPDATE artifactr_lease SET holder = %s, token = token + 1, expires_at = {now}
@@ -47,8 +45,7 @@ def acquire(workspace_pk: int, key: str, holder: str, ttl_seconds: float) -> Fen
     """Take a claim that nobody holds, or None."""
     db = database()
     ttl = timedelta(seconds=ttl_seconds)
-    with unavailable_when_busy(), transaction.atomic(using=db.connection.alias):
-        db.begin()
+    with db.writing():
         taken = db.one(db.spelled(TAKE), (holder, db.present(ttl), workspace_pk, key, db.present()))
         if not taken.count:
             row = (workspace_pk, key, holder, db.present(ttl))
@@ -77,5 +74,5 @@ def check(db: Database, workspace_pk: int, fence: Fence) -> Statement:
 def _set_end(workspace_pk: int, fence: Fence, ttl: timedelta) -> bool:
     db = database()
     params = (db.present(ttl), workspace_pk, fence.key, fence.token, db.present())
-    with unavailable_when_busy():
+    with db.writing():
         return db.one(db.spelled(UNTIL), params).count == 1

@@ -18,7 +18,7 @@ from .. import clock
 from ..core.actors import Actor
 from ..core.errors import NotFound, Rejection, Unavailable, ValidationFailed
 from ..core.outcomes import AnyOutcome, outcome_adapter
-from .database import Statement, database, unavailable_when_busy
+from .database import Statement, database
 
 SELECT = """
     SELECT body_sha256, result, last_seq FROM artifactr_commandreceipt
@@ -95,7 +95,7 @@ def purge_receipts(days: int, page: int = 1_000) -> int:
     """Forget one page of results older than `days`; the number forgotten, 0 when all are."""
     db = database()
     before = db.moment(clock.now() - timedelta(days=days))
-    with unavailable_when_busy():
+    with db.writing():
         return db.one(db.spelled(PURGE), (before, page)).count
 
 

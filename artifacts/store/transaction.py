@@ -95,7 +95,6 @@ class WriteTransaction:
     def begin(self, first: Item | None, sender: Sender | None = None) -> Done | None:
         """Lock the workspace; with it, ask for what is known to be needed. A known first result
         is returned or raised, and nothing else then happens."""
-        self.db.begin()
         needs = Needs() if first is None else self._needs(first)
         asked = load.queries(self.db, self.workspace_pk, needs, self.actor.participant)
         checks: list[Statement] = [self._lock_statement(sender)]

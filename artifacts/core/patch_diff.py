@@ -6,10 +6,10 @@ as long for one changed member, moves items about, and knows no limit on paths a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from jsonpointer import escape
 from pydantic_core import to_json
@@ -17,6 +17,8 @@ from pydantic_core import to_json
 from .json_equal import same_json
 from .limits import DEFAULT_LIMITS, Limits
 from .patch_types import AddOp, JsonPatch, Op, RemoveOp, ReplaceOp
+
+T = TypeVar("T")
 
 # Matching two arrays up costs the product of their lengths, and at worst more: past this many
 # pairs of items they are compared one by one in their order.
@@ -75,16 +77,23 @@ def _array_changes(before: Any, after: Any, *, path: str, limits: Limits) -> Ite
             yield AddOp.model_construct(path=f"{path}/{j}", value=after[j])
 
 
-def _runs(before: list[Any], after: list[Any]) -> list[tuple[range, range]]:
-    """Where two arrays differ: indexes of old items and of the new ones in their place."""
+def changed_range(
+    before: Sequence[T], after: Sequence[T], is_same: Callable[[T, T], bool]
+) -> tuple[range, range]:
+    """What lies between the items that two sequences begin and end with alike, in each of them."""
     shortest = min(len(before), len(after))
     head = 0
-    while head < shortest and _is_same_text(before[head], after[head]):
+    while head < shortest and is_same(before[head], after[head]):
         head += 1
     tail = 0
-    while tail < shortest - head and _is_same_text(before[-1 - tail], after[-1 - tail]):
+    while tail < shortest - head and is_same(before[-1 - tail], after[-1 - tail]):
         tail += 1
-    old, new = range(head, len(before) - tail), range(head, len(after) - tail)
+    return range(head, len(before) - tail), range(head, len(after) - tail)
+
+
+def _runs(before: list[Any], after: list[Any]) -> list[tuple[range, range]]:
+    """Where two arrays differ: indexes of old items and of the new ones in their place."""
+    old, new = changed_range(before, after, _is_same_text)
     if not 0 < len(old) * len(new) <= _MATCH_PAIRS:
         return [(old, new)]
     matcher = SequenceMatcher(

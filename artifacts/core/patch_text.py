@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from operator import eq
 from typing import Any
 
 from .json_equal import same_json
 from .limits import DEFAULT_LIMITS, Limits
-from .patch_diff import diff
+from .patch_diff import changed_range, diff
 from .patch_types import JsonPatch, TextEdit, TextEdits
 
 # A shorter text is replaced as a whole; longer ones are compared up to this many pairs of lines.
@@ -43,11 +44,12 @@ def _changed_text(before: Any, after: Any) -> str | None:
 
 def _anchored(old: str, new: str, *, limits: Limits) -> list[TextEdit] | None:
     lines, wanted = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    if len(lines) * len(wanted) > MOST_PAIRS:
+    changed = changed_range(lines, wanted, eq)
+    if len(changed[0]) * len(changed[1]) > MOST_PAIRS:
         return None
     edits: list[TextEdit] = []
     weight = 0
-    for edit in _line_edits(lines, wanted):
+    for edit in _line_edits(lines, wanted, changed):
         edits.append(edit)
         weight += len(edit.old) + len(edit.new)
         if not edit.old or len(edits) > limits.text_edits or weight >= len(new):
@@ -55,20 +57,34 @@ def _anchored(old: str, new: str, *, limits: Limits) -> list[TextEdit] | None:
     return edits
 
 
-def _line_edits(lines: list[str], wanted: list[str]) -> Iterator[TextEdit]:
+def _line_edits(
+    lines: list[str], wanted: list[str], changed: tuple[range, range]
+) -> Iterator[TextEdit]:
     """Each changed run of lines in turn, with as many lines around it as make it unique."""
-    now, shift = list(lines), 0
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, lines, wanted, False).get_opcodes():
+    now, (old, new), shift = list(lines), changed, 0
+    matcher = SequenceMatcher(
+        None, lines[old.start : old.stop], wanted[new.start : new.stop], autojunk=False
+    )
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag == "equal":
             continue
-        start, end, text = i1 + shift, i2 + shift, "".join(now)
-        low, high = start, end
-        while not _is_once("".join(now[low:high]), text) and (low > 0 or high < len(now)):
-            low, high = max(low - 1, 0), min(high + 1, len(now))
-        replaced = now[low:start] + wanted[j1:j2] + now[end:high]
+        start, end = old.start + i1 + shift, old.start + i2 + shift
+        put = wanted[new.start + j1 : new.start + j2]
+        low, high = _unique_around(now, start, end)
+        replaced = now[low:start] + put + now[end:high]
         yield TextEdit(old="".join(now[low:high]), new="".join(replaced))
-        now[start:end] = wanted[j1:j2]
-        shift += (j2 - j1) - (i2 - i1)
+        now[start:end] = put
+        shift += len(put) - (end - start)
+
+
+def _unique_around(lines: list[str], start: int, end: int) -> tuple[int, int]:
+    """A range of lines around another that occurs once. Each step takes in twice as many lines
+    as the last: one line at a time would read a long text of equal lines again for each."""
+    text, step = "".join(lines), 1
+    low, high = start, end
+    while not _is_once("".join(lines[low:high]), text) and (low > 0 or high < len(lines)):
+        low, high, step = max(low - step, 0), min(high + step, len(lines)), step * 2
+    return low, high
 
 
 def _is_once(part: str, text: str) -> bool:

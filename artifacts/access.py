@@ -36,6 +36,9 @@ READS = frozenset(
         "read_change_sets",
         "read_cursors",
         "read_threads",
+        "read_catalog",
+        "read_records",
+        "read_uses",
         "read_runs",
         "watch_run",
     }
@@ -57,13 +60,17 @@ ROLE_TABLE: dict[str, str] = {
     "set_thread_mode": "editor",
     "answer_question": "editor",
     "stop_run": "editor",
+    "ingest": "editor",
+    "bind": "editor",
     "respond_to_proposal": "reviewer",
     "resolve_group": "reviewer",
     "revert_artifact": "reviewer",
     "answer_approval": "reviewer",
     "stop_any_run": "reviewer",
+    "route_signal": "reviewer",
     "manage_members": "admin",
     "manage_keys": "admin",
+    "apply_catalog": "admin",
 }
 
 

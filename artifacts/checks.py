@@ -70,7 +70,9 @@ def _wrong_types(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
 
 def _lost_paths() -> Iterator[CheckMessage]:
     settings = conf.settings()
-    paths = {name: getattr(settings, name) for name in conf.FUNCTIONS}
+    functions = {name: getattr(settings, name) for name in conf.FUNCTIONS}
+    functions |= {f"TURN_ENDED[{at}]": path for at, path in enumerate(settings.TURN_ENDED)}
+    paths = dict(functions)
     paths |= {f"AGENTS[{name!r}]": path for name, path in settings.AGENTS.items()}
     for name, path in paths.items():
         if path is None:
@@ -84,7 +86,7 @@ def _lost_paths() -> Iterator[CheckMessage]:
                 id="artifactr.E004",
             )
             continue
-        if name in conf.FUNCTIONS and not callable(found):
+        if name in functions and not callable(found):
             yield Error(
                 f"{conf.NAME}: {name} names {path!r}, which is not callable.",
                 hint="Name a function.",

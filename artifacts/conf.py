@@ -92,11 +92,42 @@ class Settings:
     """Tool calls in one turn."""
     TURN_TRIES: int = 3
     """How often a turn whose process died is tried before its messages count as taken."""
+    DRAIN_SECONDS: int = 20
+    """How long a worker that is told to end lets running turns go on before it hands them over."""
+    TURN_CONTEXT: str | None = None
+    """Function `(session) -> context manager`, entered around each attempt of a turn."""
+    TURN_ENDED: tuple[str, ...] | list[str] = ()
+    """Functions `(ended) -> None`, called with each turn that ended or paused."""
+
+    # What a recipe's renders cost, and feedback on them.
+    TOKEN_COUNTER: str | None = None
+    """Function `(text) -> int` that counts tokens; None counts one for every four bytes."""
+    USE_RETENTION_DAYS: int | None = 90
+    """Days for which a use takes feedback before it expires and is purged; None keeps all."""
+    USE_PURGE_BATCH: int = 500
+    """Expired uses that one purge deletes at a time."""
+    FEEDBACK_COMMENT_MAX_CHARS: int = 2_000
+    """Characters kept of a comment; what is longer is cut."""
+    FEEDBACK_EVIDENCE_MAX_CHARS: int = 4_000
+    """Characters kept of what was expected and of what came; what is longer is cut."""
+    ROUTE_POLICY: str | None = None
+    """Function `(signal) -> Route | None`: the evidence that a new learning signal becomes; None
+    routes nothing."""
+    TELEMETRY_NAMESPACE: str = "artifactr"
+    """What the names of a use's attributes on spans begin with."""
 
 
 NAMES = tuple(each.name for each in fields(Settings))
 # Settings that hold the dotted path of a function.
-FUNCTIONS = ("RESOLVE_ACTOR", "ACTOR_FOR_USER", "AUTHORIZE", "HIDDEN")
+FUNCTIONS = (
+    "RESOLVE_ACTOR",
+    "ACTOR_FOR_USER",
+    "AUTHORIZE",
+    "HIDDEN",
+    "TURN_CONTEXT",
+    "TOKEN_COUNTER",
+    "ROUTE_POLICY",
+)
 
 
 def given() -> Any:
@@ -123,3 +154,8 @@ def function(name: str) -> Callable[..., Any] | None:
     """The function a setting names, or None where it names none."""
     path = getattr(settings(), name)
     return None if path is None else import_string(path)
+
+
+def functions(name: str) -> list[tuple[str, Callable[..., Any]]]:
+    """The functions a setting names, each with its path."""
+    return [(path, import_string(path)) for path in getattr(settings(), name)]

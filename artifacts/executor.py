@@ -6,11 +6,12 @@ Both run the same Celery task objects, and both read the periodic ones from the 
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -24,31 +25,45 @@ log = logging.getLogger(__name__)
 
 THREADS = 4
 STOP_SECONDS = 10.0
+CUT_STEP_SECONDS = 0.2
 
 Call = tuple[str, tuple[Any, ...]]
 
 
-def enqueue(name: str, /, *args: Any, expires_seconds: int | None = None) -> None:
-    """Run the task of this name soon, somewhere. Call it after COMMIT only.
+_on_stop: list[Callable[[], object]] = []
+
+
+def enqueue(
+    name: str, /, *args: Any, expires_seconds: int | None = None, delay_seconds: float = 0
+) -> None:
+    """Run the task of this name soon, or after a while, somewhere. Call it after COMMIT only.
 
     With `expires_seconds`, a call that has waited longer than that in a broker is dropped.
     """
     if _is_embedded():
-        _local.put((name, args))
+        _local.put((name, args), delay_seconds)
     else:
         # No retry while a request waits: whatever is lost here, a periodic task finds.
-        current_app.tasks[name].apply_async(args, expires=expires_seconds, retry=False)
+        wait = {"countdown": delay_seconds} if delay_seconds > 0 else {}
+        current_app.tasks[name].apply_async(args, expires=expires_seconds, retry=False, **wait)
 
 
 def start() -> None:
-    """Begin with the periodic tasks, where this process is the one that runs them."""
+    """Begin with the periodic tasks, where it is this process that runs them, until it ends."""
     if _is_embedded():
         _local.start()
+        atexit.unregister(stop)
+        atexit.register(stop)
 
 
 def stop(timeout_seconds: float = STOP_SECONDS) -> bool:
     """Take no more calls and wait for those that run; whether all ended in time."""
     return _local.stop(timeout_seconds)
+
+
+def on_stop(cut_short: Callable[[], object]) -> None:
+    """Call this as the executor of this process stops: what runs long ends early then."""
+    _on_stop.append(cut_short)
 
 
 def _is_embedded() -> bool:
@@ -71,13 +86,20 @@ class LocalExecutor:
         self._size = threads
         self._changed = threading.Condition()
         self._waiting: dict[Call, None] = {}
+        self._later: dict[Call, float] = {}  # when each is due, the first time it was asked for
         self._threads: list[threading.Thread] = []
         self._stopping = threading.Event()
+        self._sooner = threading.Event()  # the timer has to look again
 
-    def put(self, call: Call) -> None:
+    def put(self, call: Call, delay_seconds: float = 0) -> None:
         self.start()
         with self._changed:
-            if not self._stopping.is_set():
+            if self._stopping.is_set():
+                return
+            if delay_seconds > 0:
+                self._later.setdefault(call, time.monotonic() + delay_seconds)
+                self._sooner.set()
+            else:
                 self._waiting[call] = None
                 self._changed.notify()
 
@@ -99,17 +121,21 @@ class LocalExecutor:
         """What still waits is left to the next process; its sweep finds it."""
         with self._changed:
             self._stopping.set()
+            self._sooner.set()
             self._waiting.clear()
+            self._later.clear()
             self._changed.notify_all()
         until = time.monotonic() + timeout_seconds
-        for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
-        still_running = [thread for thread in self._threads if thread.is_alive()]
-        if still_running:
-            return False
+        while still_running := [thread for thread in self._threads if thread.is_alive()]:
+            if time.monotonic() >= until:
+                return False
+            for cut_short in _on_stop:  # again and again: some may only just have begun
+                cut_short()
+            still_running[0].join(CUT_STEP_SECONDS)
         with self._changed:
             self._threads = []
             self._stopping.clear()
+            self._sooner.clear()
         return True
 
     def _work(self) -> None:
@@ -131,15 +157,24 @@ class LocalExecutor:
 
     def _tick(self) -> None:
         schedule = [_periodic(entry) for entry in current_app.conf.beat_schedule.values()]
-        while schedule:
+        while not self._stopping.is_set():
+            self._sooner.clear()
             now = time.monotonic()
             for each in schedule:
                 if each.due <= now:
                     each.due = now + each.every_seconds
                     self.put(each.call)
-            pause = min(each.due for each in schedule) - time.monotonic()
-            if self._stopping.wait(max(0.0, pause)):
-                return
+            due = [*(each.due for each in schedule), *self._put_what_is_due(now)]
+            self._sooner.wait(max(0.0, min(due) - time.monotonic()) if due else None)
+
+    def _put_what_is_due(self, now: float) -> list[float]:
+        """Let delayed calls go whose time has come; when the others are due."""
+        with self._changed:
+            for call in [call for call, due in self._later.items() if due <= now]:
+                del self._later[call]
+                self._waiting[call] = None
+                self._changed.notify()
+            return list(self._later.values())
 
 
 def _periodic(entry: Mapping[str, Any]) -> _Periodic:

@@ -1,7 +1,8 @@
 """What higher apps plug into the write path, filled in their `AppConfig.ready()`.
 
 Families say how entities of one kind are loaded and saved; participants write in the commit's
-transaction after the save; reactions run after COMMIT. Typed here, run by the store.
+transaction after the save; reactions run after COMMIT. Typed here, run by the store. What stops a
+run is asked by the surfaces.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ class Transaction(Protocol):
 
     def execute(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement with `%s` placeholders and give its rows."""
+        ...
+
+    def execute_all(
+        self, statements: Sequence[tuple[str, Sequence[Any]]]
+    ) -> list[list[tuple[Any, ...]]]:
+        """Run statements in order, in one round trip where the driver can; the rows of each."""
         ...
 
 
@@ -82,6 +89,19 @@ Participant = Callable[[Transaction, Committed], None]
 Reaction = Callable[[Committed], None]
 
 
+class Stop(Protocol):
+    """Asks a run of an open workspace to stop, once under its command id."""
+
+    def __call__(
+        self,
+        workspace: Any,
+        run_id: str,
+        *,
+        command_id: str | None = None,
+        body_sha256: str | None = None,
+    ) -> AnyOutcome: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """How entities of one kind are found and written, inside the transaction."""
@@ -99,6 +119,7 @@ REGISTRABLE = tuple(name for name in FAMILIES if name not in BUILT_IN)
 _families: dict[str, Family] = {}
 _participants: dict[str, Participant] = {}
 _reactions: dict[str, Reaction] = {}
+_stops: dict[str, Stop] = {}
 
 
 def register_family(name: str, load: Load, save: Save, ids: Ids | None = None) -> None:
@@ -124,6 +145,13 @@ def register_reaction(reaction: Reaction) -> None:
     _add(_reactions, reaction, "reaction")
 
 
+def register_stop(stop: Stop) -> None:
+    """Say how a run is asked to stop: that goes past the log, which tells how the run ended."""
+    if _stops:
+        raise ConfigurationError("how a run is stopped is already registered")
+    _stops["run"] = stop
+
+
 def family(name: str) -> Family | None:
     return _families.get(name)
 
@@ -136,10 +164,14 @@ def reactions() -> tuple[Reaction, ...]:
     return tuple(_reactions.values())
 
 
+def stop() -> Stop | None:
+    return _stops.get("run")
+
+
 @contextmanager
 def isolated() -> Iterator[None]:
     """For tests: what is registered inside the block is forgotten after it."""
-    registries: tuple[dict[str, Any], ...] = (_families, _participants, _reactions)
+    registries: tuple[dict[str, Any], ...] = (_families, _participants, _reactions, _stops)
     before = [dict(registry) for registry in registries]
     try:
         yield

@@ -10,36 +10,38 @@ Every method has an `a…` twin for coroutines, which runs it in the pool. A doo
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, overload
 
-from . import conf, selectors
+from . import conf, selectors, telemetry
 from .access import Access
 from .core.actors import Actor
-from .core.artifact import Artifact, Versioned, validated
 from .core.commands import AnyCommand
 from .core.errors import InvalidState, NotFound, ValidationFailed
 from .core.events import AnyFact, Envelope
 from .core.outcomes import AnyOutcome
-from .core.state import Group, Proposal
-from .core.visibility import NOTHING_HIDDEN, Hidden
-from .extensions import Item, StoredEvent
+from .extensions import Item
 from .models import Workspace as Row
 from .pool import twin
-from .selectors import ChangeSetInfo, StoredRevision, Window
+from .reads import Reads
+from .selectors import Window
 from .store import cursors, leases
-from .store.commit import Also, Order, carry_out, carry_out_waiting, open_transaction
-from .store.database import is_passing
+from .store.commit import (
+    Also,
+    Order,
+    carry_out,
+    carry_out_aside,
+    carry_out_waiting,
+    open_transaction,
+)
+from .store.database import Database, as_moment, database, is_passing
 from .store.follow import afollow, follow
 from .store.leases import Fence, LeaseLost
 from .store.publish import group_name, on_append, poll_seconds, reaches_others
 from .store.receipts import CommandRunning, Done, Sender, purge_receipts
-from .store.transaction import Desk, WriteTransaction
+from .store.transaction import Terms, WriteTransaction
 from .store.verify import problems_of
-
-A = TypeVar("A", bound=Artifact)
 
 NAME_CHARS = 200
 
@@ -54,14 +56,9 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
-    """A workspace of one tenant, in the hands of one actor."""
+class Workspace(Reads):
+    """A workspace of one tenant, in the hands of one actor, who reads it and changes it."""
 
-    id: str
-    tenant_id: str
-    actor: Actor
-    pk: int
-    access: Access | None = None
     fence: Fence | None = None
 
     def fenced(self, fence: Fence) -> Workspace:
@@ -72,16 +69,6 @@ class Workspace:
         """The same workspace in another actor's hands and the same role; this handle stays."""
         access = None if self.access is None else replace(self.access, actor=actor)
         return replace(self, actor=actor, access=access)
-
-    def require(self, action: str, target: Any = None) -> None:
-        """Go on, or `forbidden` for this caller."""
-        if self.access is not None:
-            self.access.require(action, self, target)
-
-    @property
-    def hidden(self) -> Hidden:
-        """What this caller may not see."""
-        return NOTHING_HIDDEN if self.access is None else self.access.hidden(self)
 
     # Writing
 
@@ -126,31 +113,57 @@ class Workspace:
             raise ValidationFailed.at(
                 ["commands"], f"between 1 and {most} (commit_all_commands)", "too_long"
             )
-        for item in items:
-            self.require(item.type, item)
         sender = self._sender(command_id, body_sha256)
         order = Order(tuple(items), origin, sender, fence or self.fence, also, is_batch=True)
-        done = self._done(order, wait)
+        about: telemetry.Attributes = {**telemetry.about(self), "artifactr.batch.size": len(items)}
+        with telemetry.span("artifactr.batch", about):
+            for item in items:
+                self.require(item.type, item)
+            done = self._done(order, wait)
         return Batch(done.outcomes, done.change_set_id, done.last_seq)
 
-    def transaction(
-        self, *, fence: Fence | None = None
-    ) -> AbstractContextManager[WriteTransaction]:
+    def once(
+        self,
+        work: Callable[[], AnyOutcome],
+        *,
+        command_id: str | None = None,
+        body_sha256: str | None = None,
+    ) -> AnyOutcome:
+        """Do work of another app that the log has no part in; a repeated `command_id` gives its
+        first result. It waits for no command that is being carried out (PostgreSQL)."""
+        return carry_out_aside(work, self._sender(command_id, body_sha256))
+
+    @contextmanager
+    def transaction(self, *, fence: Fence | None = None) -> Iterator[WriteTransaction]:
         """A block for a host's own rows beside `tx.commit(command)` and `tx.record(fact)`.
 
         One transaction, the workspace locked from its beginning; reactions run after COMMIT.
         """
-        return open_transaction(self._desk(), fence=fence or self.fence)
+        with (
+            telemetry.span("artifactr.transaction", telemetry.about(self)),
+            open_transaction(self._terms(), fence=fence or self.fence) as tx,
+        ):
+            yield tx
 
     def _one(
         self, item: Item, sender: Sender | None, fence: Fence | None, also: Also, wait: bool
     ) -> AnyOutcome:
-        self.require(item.type, item)
         order = Order((item,), "command", sender, fence or self.fence, also)
-        return self._done(order, wait).outcomes[0]
+        with telemetry.span("artifactr.command", self._about(item)):
+            self.require(item.type, item)
+            return self._done(order, wait).outcomes[0]
+
+    def _about(self, item: Item) -> dict[str, str]:
+        """What the span of a command or fact tells of it: whose thread and run, and its type."""
+        thread_id, run_id = (
+            getattr(item, name, None) or getattr(self.actor, name, None)
+            for name in ("thread_id", "run_id")
+        )
+        place = telemetry.about(self, thread_id=thread_id, run_id=run_id)
+        return {**place, "artifactr.command.type": item.type}
 
     def _done(self, order: Order, wait: bool) -> Done:
-        return (carry_out_waiting if wait else carry_out)(self._desk(), order)
+        return (carry_out_waiting if wait else carry_out)(self._terms(), order)
 
     def _sender(self, command_id: str | None, body_sha256: str | None) -> Sender | None:
         if command_id is None:
@@ -158,9 +171,9 @@ class Workspace:
         _check_name("command_id", command_id, most=conf.limits().id_chars)
         return Sender(self.pk, self.actor, command_id, body_sha256 or "")
 
-    def _desk(self) -> Desk:
+    def _terms(self) -> Terms:
         settings, access = conf.settings(), self.access
-        return Desk(
+        return Terms(
             workspace_pk=self.pk,
             workspace_id=self.id,
             tenant_id=self.tenant_id,
@@ -172,117 +185,7 @@ class Workspace:
             refuse_hidden=None if access is None else lambda s: access.refuse_hidden(self, s),
         )
 
-    # Reading artifacts
-
-    @overload
-    def get(self, kind: type[A], artifact_id: str) -> Versioned[A]: ...
-
-    @overload
-    def get(self, kind: None, artifact_id: str) -> Versioned[Any]: ...
-
-    def get(self, kind: type[A] | None, artifact_id: str) -> Versioned[Any]:
-        """An artifact with its typed value; another kind under that id is `validation_failed`."""
-        found = self.artifact(artifact_id)
-        if kind is not None and found.kind != kind.artifact_kind:
-            raise ValidationFailed.at(
-                ["kind"], f"this artifact is no {kind.artifact_kind!r}", "kind_mismatch"
-            )
-        return found.model_copy(update={"data": validated(found.kind, found.data)})
-
-    def artifact(self, artifact_id: str) -> Versioned[dict[str, Any]]:
-        """An artifact with its JSON data."""
-        self.require("read_artifacts", artifact_id)
-        return selectors.artifact(self.pk, artifact_id, self.hidden)
-
-    def artifacts(
-        self,
-        kind: str | None = None,
-        *,
-        archived: bool | None = False,
-        after: str | None = None,
-        limit: int = 100,
-    ) -> list[Versioned[dict[str, Any]]]:
-        """A page of artifacts after the one with the id `after`; `archived` None gives both."""
-        self.require("read_artifacts")
-        return selectors.artifacts(
-            self.pk, self.hidden, kind=kind, archived=archived, after=after, limit=limit
-        )
-
-    def revision(self, artifact_id: str, version: int) -> StoredRevision:
-        self.require("read_artifacts", artifact_id)
-        return selectors.revision(self.pk, artifact_id, version, self.hidden)
-
-    def revisions(
-        self, artifact_id: str, *, after: int | None = None, limit: int = 100
-    ) -> list[StoredRevision]:
-        """A page of an artifact's versions, after version `after`."""
-        self.require("read_artifacts", artifact_id)
-        return selectors.revisions(self.pk, artifact_id, self.hidden, after=after, limit=limit)
-
-    def change_set(self, change_set_id: str) -> ChangeSetInfo:
-        self.require("read_change_sets", change_set_id)
-        return selectors.change_set(self.pk, change_set_id, self.hidden)
-
-    # Reading proposals
-
-    def proposal(self, proposal_id: str) -> Proposal:
-        self.require("read_proposals", proposal_id)
-        return selectors.proposal(self.pk, proposal_id, self.hidden)
-
-    def proposals(
-        self,
-        status: str | None = None,
-        *,
-        artifact_id: str | None = None,
-        after: str | None = None,
-        limit: int = 100,
-    ) -> list[Proposal]:
-        """A page of proposals after the one with the id `after`."""
-        self.require("read_proposals")
-        return selectors.proposals(
-            self.pk, self.hidden, status=status, artifact_id=artifact_id, after=after, limit=limit
-        )
-
-    def group(self, group_id: str) -> Group:
-        self.require("read_proposals", group_id)
-        return selectors.group(self.pk, group_id, self.hidden)
-
-    # Reading the log
-
-    def head_seq(self) -> int:
-        """The number of the last event, 0 for an empty log."""
-        self.require("read_events")
-        return selectors.head_seq(self.pk)
-
-    def read(
-        self,
-        after_seq: int = 0,
-        before_seq: int | None = None,
-        threads: frozenset[str] | None = None,
-        limit: int | None = None,
-        last: int | None = None,
-    ) -> list[Envelope]:
-        """A window of the log: its first `limit` or its last `last`, for who follows `threads`."""
-        texts = self.read_text(after_seq, before_seq, threads, limit, last)
-        return [Envelope.model_validate_json(text) for text in texts]
-
-    def read_text(
-        self,
-        after_seq: int = 0,
-        before_seq: int | None = None,
-        threads: frozenset[str] | None = None,
-        limit: int | None = None,
-        last: int | None = None,
-    ) -> list[str]:
-        """The same as stored, for handing on: nothing is parsed."""
-        self.require("read_events")
-        window = Window(after_seq, before_seq, threads, limit, last)
-        return selectors.texts(self.pk, window, self.hidden)
-
-    def events(self, window: Window) -> list[StoredEvent]:
-        """The same with what reads filter on beside each text."""
-        self.require("read_events")
-        return selectors.events(self.pk, window, self.hidden)
+    # Following the log
 
     def follow(
         self,
@@ -341,11 +244,6 @@ class Workspace:
         leases.release(self.pk, fence)
 
     acommit, arecord, acommit_all = twin(commit), twin(record), twin(commit_all)
-    aget, aartifact, aartifacts = twin(get), twin(artifact), twin(artifacts)
-    arevision, arevisions, achange_set = twin(revision), twin(revisions), twin(change_set)
-    aproposal, aproposals, agroup = twin(proposal), twin(proposals), twin(group)
-    ahead_seq, aread = twin(head_seq), twin(read)
-    aread_text, aevents = twin(read_text), twin(events)
     acursor, asave_cursor, averify = twin(cursor), twin(save_cursor), twin(verify)
     aacquire_lease, arenew_lease = twin(acquire_lease), twin(renew_lease)
     arelease_lease = twin(release_lease)
@@ -381,12 +279,15 @@ def _check_name(field: str, name: str, *, most: int = NAME_CHARS) -> None:
 __all__ = [
     "Batch",
     "CommandRunning",
+    "Database",
     "Fence",
     "LeaseLost",
     "Window",
     "Workspace",
     "WriteTransaction",
     "aopen_workspace",
+    "as_moment",
+    "database",
     "group_name",
     "is_passing",
     "on_append",

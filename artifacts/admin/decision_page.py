@@ -19,6 +19,7 @@ from artifacts.surfaces.admin_reach import reach_of
 from artifacts.surfaces.event_lines import change_line, who
 from artifacts.surfaces.live_pages import live_page
 from artifacts.surfaces.object_pages import page_of
+from artifacts.surfaces.review_sources import waiting_for
 
 from .decision import Decision, Settled
 from .displays import Display, change_display, is_markdown
@@ -249,6 +250,8 @@ def _waiting(admin: Any, request: HttpRequest, rows: Sequence[Proposal]) -> dict
     return {
         "count": others.count(),
         "url": admin.url_of(following) if following is not None else None,
+        "asked": len(waiting_for(request)) if following is None else 0,
+        "queue_url": reverse("admin:artifactr_proposal_changelist"),
     }
 
 

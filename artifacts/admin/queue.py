@@ -1,4 +1,5 @@
-"""The review queue: every proposal a person may see, what waits first, oldest first."""
+"""The review queue: every proposal a person may see, what waits first, oldest first; before them,
+what agents ask of people."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from artifacts.core.commands import change_adapter
 from artifacts.models import Artifact, Proposal
 from artifacts.surfaces.event_lines import change_line, who
 from artifacts.surfaces.object_pages import WorkspaceAdmin, as_http, page_of
+from artifacts.surfaces.review_sources import waiting_for
 
 from .decision_page import decide_group, decide_proposal, whole_text
 from .filters import KindFilter, ProposerFilter, StaleFilter, WorkspaceFilter
@@ -41,6 +43,7 @@ class ProposalAdmin(WorkspaceAdmin):
     by_id = "proposal"
     read_action = "read_proposals"
     live_as = "queue"
+    change_list_template = "artifactr/queue.html"
     reach_fields = {"artifact": "artifact_id", "thread": "thread_id"}
     list_display = ["what", "by", "age", "state", "origin"]
     list_display_links = ["what"]
@@ -89,7 +92,8 @@ class ProposalAdmin(WorkspaceAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return super().changelist_view(request, {"title": "Review queue", **(extra_context or {})})
+        shown = {"title": "Review queue", "waiting": waiting_for(request)}
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

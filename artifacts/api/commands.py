@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from ..core.errors import ValidationFailed
 from ..core.outcomes import AnyOutcome
 from ..core.values import is_id
-from ..surfaces.commands import result_of
+from ..surfaces.commands import carry_out, result_of
 from ..surfaces.openapi import IDEMPOTENCY_KEY, operation
 from ..surfaces.problems import headers_of, status_of
 from ..surfaces.rest import WorkspaceView, body_sha256, idempotency_key, read_in
@@ -35,7 +35,8 @@ class CommandsView(WorkspaceView):
     def _commit(self, request: Request) -> AnyOutcome:
         frame = read_in(RestCommand, request)
         key = idempotency_key(request)
-        return self.workspace.commit(
+        return carry_out(
+            self.workspace,
             frame.command,
             command_id=_command_id(key, frame.command_id),
             body_sha256=None if key is None else body_sha256(request),

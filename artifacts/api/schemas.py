@@ -8,6 +8,7 @@ from pydantic import Field, RootModel
 
 from ..core.artifact import Versioned
 from ..core.commands import (
+    AnyCommand,
     Command,
     CreateArtifact,
     EditArtifact,
@@ -17,6 +18,7 @@ from ..core.commands import (
     ResolveGroup,
     RespondToProposal,
     RevertArtifact,
+    StopRun,
 )
 from ..core.events import Envelope
 from ..core.outcomes import Applied, Outcome, Proposed
@@ -36,7 +38,7 @@ class RestCommand(Value):
 
     type: Literal["command"] = "command"
     command_id: Id | None = None
-    command: Command
+    command: Annotated[AnyCommand | StopRun, Field(discriminator="type")]
 
 
 class RestCommandResult(CommandResult):

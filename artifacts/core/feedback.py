@@ -49,6 +49,11 @@ class Feedback(BaseModel):
         cls.targets = frozenset(targets)
         registry.add(_registry, cls.feedback_type, cls, what="feedback type")
 
+    def to_signal(self) -> Mapping[str, Any] | None:
+        """What this says of the text that a turn ran on, as fields of a learning signal: its `kind`
+        at least. None, as here, where it says nothing of that."""
+        return None
+
 
 def registered_feedback_types() -> Mapping[str, type[Feedback]]:
     """Every feedback type known to this process, by name."""

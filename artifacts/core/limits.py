@@ -33,10 +33,20 @@ class Limits:
     reason_bytes: int = 4_096  # reason of one decision
     app_event_name_chars: int = 128  # name of an application event
     app_event_bytes: int = 65_536  # data of an application event
+    record_text_bytes: int = 65_536  # text of one record
+    dedupe_key_chars: int = 256  # dedupe key of one record
+    catalog_bytes: int = 1_048_576  # all files of one catalog
+    catalog_file_bytes: int = 262_144  # one file of a catalog
 
     # Counts.
     focus_artifacts: int = 100  # artifacts in the focus of one thread
     commit_all_commands: int = 100  # commands of one batch
+    ingest_records: int = 100  # records of one ingest
+    record_sources: int = 256  # what one record may be derived from
+    catalog_files: int = 200  # files of one catalog
+    catalog_definitions: int = 200  # definitions of one catalog
+    render_tokens: int = 50_000  # all blocks of one recipe together
+    bind_rows: int = 255  # rows that one render reads for all its blocks
     open_proposals_per_run: int = 50  # pending proposals of one run
     open_proposals_per_agent: int = 200  # pending proposals of one agent in a workspace
     page: int = 100  # entries of a page when the reader names no number

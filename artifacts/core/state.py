@@ -7,7 +7,7 @@ id was looked up and is absent; `Needs` names the ids still to be looked up.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -106,6 +106,24 @@ class Run(Value):
     def has_ended(self) -> bool:
         return self.status not in ("running", "paused")
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether it waits for nothing more and may resume."""
+        return self.status == "paused" and len(self.answers) >= len(self.pending)
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a collection asks of the values at its addresses.
+
+    `problems` says what is wrong with the data of a value, one entry each as in
+    `ValidationFailed`; `kind` is None for a collection that has no addresses.
+    """
+
+    collection: str
+    kind: str | None
+    problems: Callable[[dict[str, Any]], Sequence[Mapping[str, Any]]]
+
 
 def revision_key(artifact_id: str, version: int) -> str:
     """The id of a revision within its family."""
@@ -134,6 +152,7 @@ class Needs:
     threads: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
     messages: frozenset[str] = frozenset()
+    contracts: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in FAMILIES)
@@ -159,6 +178,8 @@ class State:
     runs: Mapping[str, Run | None] = field(default_factory=_empty)
     # Whether the id is used: the thread it was used in, where the host kept that.
     messages: Mapping[str, str | bool] = field(default_factory=_empty)
+    # By the name of the collection; None where nothing is asked of its values.
+    contracts: Mapping[str, Contract | None] = field(default_factory=_empty)
 
     def missing(self, wanted: Mapping[str, Iterable[str]]) -> Needs:
         """The part of `wanted` that was not looked up yet."""
@@ -218,6 +239,7 @@ class CommitResult:
     threads: tuple[Thread, ...] = ()
     runs: tuple[Run, ...] = ()
     messages: tuple[str, ...] = ()
+    contracts: tuple[Contract, ...] = ()  # always empty: no command changes what is asked
 
 
 def merged(results: Sequence[CommitResult]) -> CommitResult:

@@ -697,7 +697,7 @@ class Migration(migrations.Migration):
             model_name="artifact",
             index=models.Index(
                 condition=models.Q(("collection__isnull", False)),
-                fields=["workspace", "collection", "entity", "key"],
+                fields=["workspace", "collection", "entity"],
                 name="artifactr_artifact_address",
             ),
         ),

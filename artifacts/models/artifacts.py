@@ -41,7 +41,7 @@ class Artifact(models.Model):
         indexes = [
             models.Index(fields=["workspace", "kind", "id"], name="artifactr_artifact_kind"),
             models.Index(
-                fields=["workspace", "collection", "entity", "key"],
+                fields=["workspace", "collection", "entity"],
                 name="artifactr_artifact_address",
                 condition=models.Q(collection__isnull=False),
             ),

@@ -11,14 +11,16 @@ from typing import TypeVar
 
 from django.db import IntegrityError
 
-from ..core.errors import InvalidState, Rejection
+from .. import clock
+from ..core.errors import Forbidden, InvalidState, Rejection
+from ..core.outcomes import AnyOutcome
 from ..extensions import Committed, Item, Transaction
 from ..pool import raise_if_cancelled
-from . import publish
-from .database import database
+from . import publish, receipts
+from .database import Database, database
 from .leases import Fence
 from .receipts import CommandRunning, Done, Sender, numbered
-from .transaction import Desk, Moved, Refused, WriteTransaction
+from .transaction import Moved, Refused, Terms, WriteTransaction
 
 T = TypeVar("T")
 Also = Sequence[Callable[[Transaction], None]]
@@ -40,33 +42,70 @@ class Order:
     is_batch: bool = False
 
 
-def carry_out(desk: Desk, order: Order) -> Done:
+def carry_out(terms: Terms, order: Order) -> Done:
     """Do all of an order or nothing; the outcomes, or the rejection, raised."""
-    done, committed = _repeated_once(lambda: _attempt(desk, order))
+    done, committed = _repeated_once(lambda: _attempt(terms, order))
     if committed is not None:
         publish.after_commit(committed)
     return done
 
 
-def carry_out_waiting(desk: Desk, order: Order) -> Done:
+def carry_out_waiting(terms: Terms, order: Order) -> Done:
     """The same, but wait while another process still carries out this very command."""
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            return carry_out(desk, order)
+            return carry_out(terms, order)
         except CommandRunning:
             if time.monotonic() > deadline:
                 raise
             time.sleep(WAIT_STEP)
 
 
+def carry_out_aside(work: Callable[[], AnyOutcome], sender: Sender | None) -> AnyOutcome:
+    """Do what the log has no part in, once under its sender's id, and without the workspace's lock:
+    on PostgreSQL no command that holds it is waited for. On SQLite every write waits for others.
+    """
+    return _repeated_once(lambda: _attempt_aside(work, sender))
+
+
+def _attempt_aside(work: Callable[[], AnyOutcome], sender: Sender | None) -> AnyOutcome:
+    db = database()
+    refusal: Rejection | None = None
+    with db.writing(durable=True):
+        known = _known_aside(db, sender)
+        if known is not None:
+            return known.outcomes[0]
+        try:
+            outcome = work()
+            result = Done((outcome,), None, last_seq=0).as_json()
+        except Forbidden:
+            raise  # the role may be another one tomorrow
+        except Rejection as rejection:
+            refusal, result = rejection, receipts.rejection_text(rejection)
+        if sender is not None:
+            at = db.moment(clock.now())
+            db.run([sender.receipt(result, last_seq=0, at=at)])
+        raise_if_cancelled()
+    if refusal is not None:
+        raise refusal
+    return outcome
+
+
+def _known_aside(db: Database, sender: Sender | None) -> Done | None:
+    if sender is None:
+        db.run(db.patience)
+        return None
+    return sender.repeated(db.run([*db.patience, (receipts.SELECT, sender.key)])[-1].rows)
+
+
 @contextmanager
-def open_transaction(desk: Desk, *, fence: Fence | None = None) -> Iterator[WriteTransaction]:
+def open_transaction(terms: Terms, *, fence: Fence | None = None) -> Iterator[WriteTransaction]:
     """A block that decides items beside a host's own rows; all are saved when it ends."""
     db = database()
     committed: Committed | None = None
     with db.writing(durable=True):
-        tx = WriteTransaction(db, desk, fence=fence)
+        tx = WriteTransaction(db, terms, fence=fence)
         tx.begin(None)
         yield tx
         if tx.items:
@@ -76,11 +115,11 @@ def open_transaction(desk: Desk, *, fence: Fence | None = None) -> Iterator[Writ
         publish.after_commit(committed)
 
 
-def _attempt(desk: Desk, order: Order) -> tuple[Done, Committed | None]:
+def _attempt(terms: Terms, order: Order) -> tuple[Done, Committed | None]:
     db = database()
     refusal: Rejection | None = None
     with db.writing(durable=True):
-        tx = WriteTransaction(db, desk, fence=order.fence)
+        tx = WriteTransaction(db, terms, fence=order.fence)
         try:
             known = tx.begin(order.items[0], order.sender)
             if known is not None:

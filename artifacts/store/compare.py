@@ -32,7 +32,7 @@ from ..rows import ADDRESS_COLUMNS, PROPOSAL_COLUMNS, as_address, as_proposal, c
 from .database import Database
 from .log import digest_of
 from .replay import Replayed
-from .transaction import Desk, WriteTransaction
+from .transaction import Terms, WriteTransaction
 
 PAGE = 1_000
 # Of rows that may hold a whole artifact each.
@@ -109,8 +109,8 @@ def differences(db: Database, workspace_pk: int, workspace_id: str, told: Told) 
     yield from _of_change_sets(workspace_pk, told)
     yield from _of_proposals(workspace_pk, told)
     yield from _of_groups(workspace_pk, told.state.groups)
-    desk = Desk(workspace_pk, workspace_id, "", SystemActor(), DEFAULT_LIMITS)
-    tx = WriteTransaction(db, desk)
+    terms = Terms(workspace_pk, workspace_id, "", SystemActor(), DEFAULT_LIMITS)
+    tx = WriteTransaction(db, terms)
     for name in ("threads", "runs", "messages"):
         yield from _of_others(tx, name, getattr(told.state, name))
 

@@ -53,6 +53,8 @@ class Database:
     try_lock: str
     skip_locked: str
     share: str
+    # How a transaction that locks rows, but not its workspace, says how long it waits for them.
+    patience: tuple[Statement, ...] = ()
 
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self.connection = connection
@@ -129,6 +131,8 @@ class PostgreSQL(Database):
         f"AND set_config('lock_timeout', '{LOCK_TIMEOUT}', true) <> '' "
         "AND pg_try_advisory_xact_lock(%s) FOR NO KEY UPDATE"
     )
+
+    patience = (("SELECT set_config('lock_timeout', %s, true)", (LOCK_TIMEOUT,)),)
 
     def write(
         self,

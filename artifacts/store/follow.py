@@ -16,6 +16,7 @@ from ..core.events import Envelope
 from ..core.visibility import Hidden
 from ..pool import in_pool
 from ..selectors import Window, head_seq, texts
+from ..telemetry import untraced
 from . import publish
 
 PAGE = 500
@@ -69,10 +70,11 @@ async def afollow(
 
 def _page(workspace: Followed, window: Window) -> tuple[Sequence[Envelope], Window]:
     """The next page, and the window behind it."""
-    workspace.require("read_events")
-    # Read first: what is committed after it comes with the next page.
-    head = head_seq(workspace.pk)
-    found = texts(workspace.pk, replace(window, limit=PAGE), workspace.hidden)
+    with untraced():
+        workspace.require("read_events")
+        # Read first: what is committed after it comes with the next page.
+        head = head_seq(workspace.pk)
+        found = texts(workspace.pk, replace(window, limit=PAGE), workspace.hidden)
     page = [Envelope.model_validate_json(text) for text in found]
     # Less than a page: all up to the head has been looked at, seen by this reader or not.
     reached = page[-1].seq if page else window.after_seq

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from pydantic_core import from_json
 
-from .. import clock, extensions
+from .. import clock, extensions, telemetry
 from .. import core as rules
 from ..core.actors import Actor
 from ..core.errors import InvalidState, NotFound, Rejection
@@ -23,8 +23,8 @@ from ..core.ids import new_id
 from ..core.limits import Limits
 from ..core.outcomes import AnyOutcome
 from ..core.state import CommitResult, Needs, State, merged
-from ..extensions import REGISTRABLE, Committed, Item, StoredEvent
-from . import leases, load, log, receipts, tracing
+from ..extensions import REGISTRABLE, Committed, Item, Participant, StoredEvent
+from . import leases, load, log, receipts
 from .database import Database, Result, Statement, as_moment
 from .load import Query, Seen
 from .receipts import Done, Sender
@@ -48,7 +48,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Terms:
     """Whose transaction it is, and by which bounds its items are decided.
 
     `require` refuses what the caller's role may not do, `refuse_hidden` what it may not see.
@@ -68,19 +68,20 @@ class Desk:
 class WriteTransaction:
     """The transaction that families, participants and a host's own code are given."""
 
-    def __init__(self, db: Database, desk: Desk, *, fence: leases.Fence | None = None) -> None:
-        self.db, self.desk, self.fence = db, desk, fence
-        self.workspace_pk, self.workspace_id = desk.workspace_pk, desk.workspace_id
-        self.tenant_id, self.actor = desk.tenant_id, desk.actor
-        self.trace = tracing.current()
+    def __init__(self, db: Database, terms: Terms, *, fence: leases.Fence | None = None) -> None:
+        self.db, self.terms, self.fence = db, terms, fence
+        self.workspace_pk, self.workspace_id = terms.workspace_pk, terms.workspace_id
+        self.tenant_id, self.actor = terms.tenant_id, terms.actor
+        self.trace = telemetry.current()
         self.state, self.seen = State(), Seen()
         self.items: list[Item] = []
         self.results: list[CommitResult] = []
         self._applied = 0
         self.outcomes: list[AnyOutcome] = []
+        self._own_participants: list[Participant] = []
         self.now: datetime = clock.now()
         self.head_seq, self.head_chain = 0, b""
-        self.kinds = desk.kinds
+        self.kinds = terms.kinds
 
     @property
     def connection(self) -> BaseDatabaseWrapper:
@@ -89,6 +90,14 @@ class WriteTransaction:
     def execute(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement with `%s` placeholders and give its rows."""
         return self.db.one(sql, params).rows
+
+    def execute_all(self, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+        """Run statements in order, in one round trip where the driver can; the rows of each."""
+        return [result.rows for result in self.db.run(statements)] if statements else []
+
+    def participate(self, participant: Participant) -> None:
+        """Run `participant` after the save of this transaction, beside those of every one."""
+        self._own_participants.append(participant)
 
     # Lock and load
 
@@ -132,7 +141,7 @@ class WriteTransaction:
         return bool(self.execute(LOCK, (self.workspace_pk,)))
 
     def _needs(self, item: Item) -> Needs:
-        return rules.needs(item, actor=self.actor, state=self.state, limits=self.desk.limits)
+        return rules.needs(item, actor=self.actor, state=self.state, limits=self.terms.limits)
 
     def _load_for(self, item: Item) -> None:
         while missing := self._needs(item):
@@ -140,8 +149,8 @@ class WriteTransaction:
             if asked:
                 self._take(asked, self.db.run([query.statement for query in asked]))
             self._load_others(missing)
-        if self.desk.refuse_hidden is not None:
-            self.desk.refuse_hidden(self.state)
+        if self.terms.refuse_hidden is not None:
+            self.terms.refuse_hidden(self.state)
 
     def _take(self, asked: Sequence[Query], results: Sequence[Result]) -> None:
         found: dict[str, dict[str, Any]] = {}
@@ -166,8 +175,8 @@ class WriteTransaction:
     def commit(self, item: Item) -> AnyOutcome:
         """Decide a command or fact in a host's block. Saved, with all others, when the block ends;
         a rejection leaves what was decided before it."""
-        if self.desk.require is not None:
-            self.desk.require(item)
+        if self.terms.require is not None:
+            self.terms.require(item)
         try:
             return self.decide(item)
         except Refused as refused:
@@ -198,12 +207,12 @@ class WriteTransaction:
             self._applied += 1
 
     def _decided(self, item: Item) -> CommitResult:
-        desk = self.desk
+        terms = self.terms
         if isinstance(item, AnyFact):
-            return rules.record(item, self.state, actor=self.actor, limits=desk.limits)
+            return rules.record(item, self.state, actor=self.actor, limits=terms.limits)
         return rules.commit(
-            item, self.state, actor=self.actor, limits=desk.limits, kinds=self.kinds,
-            agents=desk.agents,
+            item, self.state, actor=self.actor, limits=terms.limits, kinds=self.kinds,
+            agents=terms.agents,
         )  # fmt: skip
 
     def _check_families(self, result: CommitResult) -> None:
@@ -232,7 +241,7 @@ class WriteTransaction:
         committed = self._committed(result, stored, change_set_id)
         self.head_seq = last_seq
         self._save_others(result)
-        for participant in extensions.participants():
+        for participant in (*extensions.participants(), *self._own_participants):
             participant(self, committed)
         return committed
 

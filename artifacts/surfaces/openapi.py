@@ -99,13 +99,16 @@ class PrincipalSchemes(OpenApiAuthenticationExtension):
 def operation(
     operation_id: str,
     *,
-    ok: Mapping[int, type[BaseModel]],
+    ok: Mapping[Any, Any],
     body: type[BaseModel] | None = None,
     query: type[BaseModel] | None = None,
     parameters: tuple[OpenApiParameter, ...] = (),
     errors: tuple[int, ...] = (),
 ) -> Callable[[Any], Any]:
-    """Describe a view's method: what it takes, what it answers, and what can go wrong."""
+    """Describe a view's method: what it takes, what it answers, and what can go wrong.
+
+    `ok` has the model of each status; of a status and content type, where it is no JSON.
+    """
     codes = sorted({*ALWAYS, *(WITH_BODY if body else ()), *errors})
     return extend_schema(
         request={"application/json": body} if body else None,
@@ -113,6 +116,19 @@ def operation(
         parameters=[*parameters, *(parameters_of(query) if query else ())],
         operation_id=operation_id,
     )
+
+
+def described_by(view: type[Any]) -> Callable[[Any], Any]:
+    """Let a class of DRF describe a plain view that DRF cannot serve, such as a stream.
+
+    The schema knows views by the class behind their function; requests never reach it.
+    """
+
+    def mark(function: Any) -> Any:
+        function.cls, function.initkwargs = view, {}
+        return function
+
+    return mark
 
 
 def _problem(code: int) -> OpenApiResponse:

@@ -21,13 +21,14 @@ from rest_framework.views import APIView
 
 from .. import conf
 from ..core.artifact import validation_failed
-from ..core.commands import AnyCommand
+from ..core.commands import AnyCommand, StopRun
 from ..core.errors import NotFound, ValidationFailed
 from ..core.json_input import parse_json
 from ..core.outcomes import AnyOutcome, Applied, Proposed
 from ..core.values import id_adapter, is_id
 from ..workspace import Workspace
 from .authentication import Principal, PrincipalAuthentication, open_for
+from .commands import carry_out
 from .problems import BodyTooLarge, PreconditionRequired, problem_response
 
 M = TypeVar("M", bound=BaseModel)
@@ -93,11 +94,11 @@ class WorkspaceView(ApiView):
             if isinstance(id, str) and not is_id(id):
                 raise NotFound(name.removesuffix("_id"), id)
 
-    def commit(self, command: AnyCommand) -> AnyOutcome:
+    def commit(self, command: AnyCommand | StopRun) -> AnyOutcome:
         """Send a command through the door, under the caller's key if there is one."""
         key = idempotency_key(self.request)
         digest = None if key is None else body_sha256(self.request)
-        return self.workspace.commit(command, command_id=key, body_sha256=digest)
+        return carry_out(self.workspace, command, command_id=key, body_sha256=digest)
 
     def logged(self, outcome: AnyOutcome, *names: str) -> dict[str, str]:
         """Ids from the event that came of a command.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
 METHODS = ("get", "post", "put", "patch", "delete")
-APPS = {"artifacts_api", "threads_api"}
+APPS = {"artifacts_api", "threads_api", "learning_api", "feedback_api"}
 EXAMPLES = {"version": "1"}
 
 
@@ -42,16 +43,16 @@ def routes() -> list[Route]:
         Route(method.upper(), _template(path), str(pattern.name))
         for path, pattern in _ours()
         for method in METHODS
-        if hasattr(_view_class(pattern), method)
+        if hasattr(_view_class(pattern), method) and not _is_stream(pattern)
     ]
 
 
 def streams() -> list[Route]:
-    """The routes whose answers do not end: plain asynchronous views."""
+    """The routes whose answers do not end."""
     return [
         Route("GET", _template(path), str(pattern.name))
         for path, pattern in _ours()
-        if _view_class(pattern) is None
+        if _is_stream(pattern)
     ]
 
 
@@ -71,6 +72,11 @@ def _patterns(patterns: Any, prefix: str, *, is_ours: bool) -> Iterator[tuple[st
 
 def _view_class(pattern: URLPattern) -> Any:
     return getattr(pattern.callback, "cls", None)
+
+
+def _is_stream(pattern: URLPattern) -> bool:
+    """Plain asynchronous views, which a class only describes."""
+    return iscoroutinefunction(pattern.callback)
 
 
 def _template(path: str) -> str:

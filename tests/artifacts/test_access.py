@@ -46,13 +46,13 @@ MAY = {
     "editor": {
         "create_artifact", "edit_artifact", "archive_artifact", "put_artifact", "propose_change",
         "create_thread", "post_message", "set_focus", "set_thread_mode", "answer_question",
-        "stop_run",
+        "stop_run", "ingest", "bind",
     },
     "reviewer": {
         "respond_to_proposal", "resolve_group", "revert_artifact", "answer_approval",
-        "stop_any_run",
+        "stop_any_run", "route_signal",
     },
-    "admin": {"manage_members", "manage_keys"},
+    "admin": {"manage_members", "manage_keys", "apply_catalog"},
 }  # fmt: skip
 
 

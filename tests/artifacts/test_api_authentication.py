@@ -62,8 +62,8 @@ def test_no_or_a_wrong_credential_is_401(cast: Cast, credential: str) -> None:
 
 
 def test_401_comes_before_everything_else(cast: Cast) -> None:
-    for route in ROUTES:
-        path = route.path(workspace_id="wsp_unknown")
+    for route in [*ROUTES, *streams()]:
+        path = route.path(workspace_id="wsp_unknown") + "?unknown=1"
         for method, headers in [
             (route.method, {"Accept": "text/turtle"}),
             ("TRACE", {}),
@@ -203,6 +203,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "set_focus": {"thread_id": "thr_none", "artifact_ids": []},
     "set_thread_mode": {"thread_id": "thr_none", "mode": "edit"},
     "answer_question": {"type": "answer_deferred", "run_id": "r", "tool_call_id": "c", "answer": 1},
+    "stop_run": {"run_id": "r"},
     "answer_approval": {
         "type": "answer_deferred", "run_id": "r", "tool_call_id": "c", "approved": True,
     },
@@ -215,7 +216,7 @@ COMMANDS = {name: {"type": name, **members} for name, members in COMMANDS.items(
 
 
 def test_every_command_of_the_table_was_tried() -> None:
-    verbs = {"stop_run", "stop_any_run", "manage_members", "manage_keys"}
+    verbs = {"stop_any_run", "manage_members", "manage_keys"}
     assert set(COMMANDS) == set(ROLE_TABLE) - READS - verbs
 
 

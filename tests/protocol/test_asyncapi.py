@@ -20,7 +20,7 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 from artifacts.core.protocol import PROTOCOL, protocol_schema
 from tests.support.conformance import cases
 from threads.consumers import routing, stream
-from threads.surfaces import asyncapi, claims, outbox
+from threads.surfaces import asyncapi, closing
 
 pytestmark = pytest.mark.once
 
@@ -114,15 +114,9 @@ def test_the_place_is_where_the_socket_is() -> None:
 
 
 def test_every_close_code_of_the_socket_is_told() -> None:
-    closes = {
-        stream.BAD_HELLO,
-        stream.REFUSED,
-        stream.HELLO_TIMEOUT,
-        stream.BROKEN,
-        outbox.TOO_SLOW,
-        *claims.CLOSE_CODES.values(),
-    }
-    assert set(CHANNEL["x-close-codes"]) == {str(code) for code in closes}
+    used = {code for name, code in vars(closing).items() if name.isupper() and type(code) is int}
+    assert {stream.BAD_HELLO, stream.BROKEN, *closing.OF_ERROR.values()} < used
+    assert set(CHANNEL["x-close-codes"]) == {str(code) for code in used}
     for code, meaning in CHANNEL["x-close-codes"].items():
         assert f"`{code}` {meaning}" in CHANNEL["description"]
 

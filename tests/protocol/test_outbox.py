@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from threads.surfaces.outbox import LOST, TOO_SLOW, Outbox
+from threads.surfaces.closing import TOO_SLOW
+from threads.surfaces.outbox import LOST, WRITTEN_CHARS, WRITTEN_FRAMES, Outbox
 
 pytestmark = pytest.mark.once
 
@@ -23,8 +24,9 @@ def bounds(**settings: int) -> Any:
     return override_settings(ARTIFACTR=settings)
 
 
-async def drained(outbox: Outbox, count: int) -> list[str]:
-    return [text for _ in range(count) if (text := await outbox.get()) is not None]
+async def drained(outbox: Outbox) -> list[str]:
+    """What waits and goes with one write."""
+    return await asyncio.wait_for(outbox.get(), 60)
 
 
 @bounds(OUTBOX_FRAMES=4)
@@ -49,7 +51,7 @@ def test_answers_beyond_the_bound_close_the_connection() -> None:
         assert not outbox.is_closed
         outbox.offer("one too many")
         assert outbox.code == TOO_SLOW
-        assert await outbox.get() is None
+        assert await drained(outbox) == []
 
     ran(go())
 
@@ -74,7 +76,7 @@ def test_live_frames_beyond_the_bound_are_lost_oldest_first_and_told_once() -> N
         for number in range(1, 8):
             outbox.offer_live("run_1", number, f"live {number}")
         outbox.offer("last")
-        first, lost, *rest = await drained(outbox, 6)
+        first, lost, *rest = await drained(outbox)
         assert first == "first"
         assert json.loads(lost) == {
             "type": "live",
@@ -93,7 +95,7 @@ def test_live_frames_are_bounded_in_bytes_too() -> None:
         outbox = Outbox()
         for number in range(1, 6):
             outbox.offer_live("run_1", number, f"frame {number}".ljust(10))
-        assert len(await drained(outbox, 4)) == 4  # one that tells, three that fit
+        assert len(await drained(outbox)) == 4  # one that tells, three that fit
 
     ran(go())
 
@@ -115,7 +117,7 @@ def test_runs_are_told_apart_and_a_frame_comes_once() -> None:
         for number, run in ((1, "a"), (1, "b"), (1, "a"), (2, "a"), (2, "b")):
             outbox.offer_live(run, number, f"{run}{number}")
         outbox.close(1000, after_frames=True)
-        assert await drained(outbox, 5) == ["a1", "b1", "a2", "b2"]
+        assert await drained(outbox) == ["a1", "b1", "a2", "b2"]
 
     ran(go())
 
@@ -128,8 +130,8 @@ def test_closing_drops_what_waits_or_lets_it_go_first() -> None:
         dropping.close(4401)
         finishing.close(4400, after_frames=True)
         finishing.close(4401)  # the first code stays
-        assert await dropping.get() is None
-        assert [await finishing.get(), await finishing.get()] == ["said before", None]
+        assert await drained(dropping) == []
+        assert [await drained(finishing), await drained(finishing)] == [["said before"], []]
         assert (dropping.code, finishing.code) == (4401, 4400)
 
     ran(go())
@@ -145,7 +147,28 @@ def test_a_replay_waits_for_room() -> None:
         waiting = asyncio.create_task(outbox.room())
         await asyncio.sleep(0)
         assert not waiting.done()
-        await drained(outbox, 2)
-        await asyncio.wait_for(waiting, 1)
+        await drained(outbox)
+        await asyncio.wait_for(waiting, 60)
+
+    ran(go())
+
+
+@pytest.mark.parametrize(
+    ("frames", "writes"),
+    [
+        (["x"] * (WRITTEN_FRAMES + 1), [WRITTEN_FRAMES, 1]),
+        (["x" * WRITTEN_CHARS, "y", "z"], [1, 2]),
+        (["x", "y" * 2 * WRITTEN_CHARS, "z"], [2, 1]),
+    ],
+    ids=["many", "large first", "large later"],
+)
+def test_a_write_is_bounded_and_keeps_the_order(frames: list[str], writes: list[int]) -> None:
+    async def go() -> None:
+        outbox = Outbox()
+        for frame in frames:
+            outbox.offer(frame)
+        found = [await drained(outbox) for _ in writes]
+        assert [len(each) for each in found] == writes
+        assert [frame for each in found for frame in each] == frames
 
     ran(go())

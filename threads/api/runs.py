@@ -1,11 +1,11 @@
-"""Runs: what an agent's turn came to, and answers to what a paused one asks."""
+"""Runs: what an agent's turn came to, answers to what a paused one asks, and stopping one."""
 
 from __future__ import annotations
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from artifacts.core.commands import AnswerDeferred
+from artifacts.core.commands import AnswerDeferred, StopRun
 from artifacts.core.outcomes import Recorded
 from artifacts.core.state import Run
 from artifacts.surfaces.openapi import IDEMPOTENCY_KEY, operation
@@ -47,3 +47,12 @@ class AnswerView(WorkspaceView):
     def post(self, request: Request, workspace_id: str, run_id: str) -> Response:
         """Answer a question, or approve or refuse a tool."""
         return said(self.commit(read_in(AnswerDeferred, request, run_id=run_id)), status=201)
+
+
+class StopView(WorkspaceView):
+    @operation(
+        "stop_run", body=schemas.StopRunBody, ok={202: Recorded}, parameters=(IDEMPOTENCY_KEY,)
+    )
+    def post(self, request: Request, workspace_id: str, run_id: str) -> Response:
+        """Ask a run to stop; the log tells when it has."""
+        return said(self.commit(read_in(StopRun, request, run_id=run_id)), status=202)

@@ -13,6 +13,7 @@ from artifacts.core.commands import (
     PostMessage,
     SetFocus,
     SetThreadMode,
+    StopRun,
 )
 from artifacts.core.values import Id
 from artifacts.surfaces.openapi import body_model, page_model
@@ -23,6 +24,7 @@ PostMessageBody = body_model(PostMessage, "thread_id", name="PostMessageBody")
 SetFocusBody = body_model(SetFocus, "thread_id", name="SetFocusBody")
 SetThreadModeBody = body_model(SetThreadMode, "thread_id", name="SetThreadModeBody")
 AnswerDeferredBody = body_model(AnswerDeferred, "run_id", name="AnswerDeferredBody")
+StopRunBody = body_model(StopRun, "run_id", name="StopRunBody")
 
 ThreadPage = page_model(Thread, name="ThreadPage")
 RunPage = page_model(Run, name="RunPage")

@@ -15,6 +15,7 @@ workspace = [
     path("runs/", runs.RunListView.as_view(), name="runs"),
     path("runs/<str:run_id>/", runs.RunView.as_view(), name="run"),
     path("runs/<str:run_id>/answers/", runs.AnswerView.as_view(), name="answers"),
+    path("runs/<str:run_id>/stop/", runs.StopView.as_view(), name="stop"),
     path("events/stream", stream.event_stream, name="event_stream"),
 ]
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from django.db import Error as DatabaseError
+from opentelemetry.trace import Span
 from pydantic_core import to_json
 
 from artifacts import conf
@@ -22,12 +23,14 @@ from artifacts.core.errors import ArtifactrError, Rejection, Unavailable
 from artifacts.core.outcomes import AnyOutcome, Recorded
 from artifacts.core.protocol import PROTOCOL, CommandFrame, ErrorFrame, ReplayComplete, Welcome
 from artifacts.pool import in_pool
-from artifacts.surfaces.commands import result_of
+from artifacts.surfaces.commands import carry_out, result_of
 from artifacts.workspace import CommandRunning, Workspace
 from threads import selectors
 from threads.consumers import frames, origins
-from threads.services.stops import request_stop
-from threads.surfaces.claims import CLOSE_CODES, Claim, Credential, opened
+from threads.consumers.pacing import TEXTS, Send
+from threads.surfaces import closing
+from threads.surfaces.admissions import Admission, Credential, connection_span, opened
+from threads.surfaces.closing import BAD_HELLO, BROKEN, HELLO_TIMEOUT, REFUSED
 from threads.surfaces.events import event_frame
 from threads.surfaces.hub import hub
 from threads.surfaces.outbox import Outbox
@@ -35,14 +38,11 @@ from threads.surfaces.subscription import Greeting, Start, Subscription
 
 logger = logging.getLogger("artifactr.stream")
 
-BAD_HELLO, REFUSED, HELLO_TIMEOUT, BROKEN = 4400, 4403, 4408, 1011
 KEY_PROTOCOL = "artifactr.key."
-# Frames written before others get their turn on the loop.
-WRITTEN_AT_ONCE = 50
 # How long a client that was cut may take to read that it was.
 CLOSE_SECONDS = 30.0
+CLOSE_CODE = "artifactr.connection.close_code"
 RUNNING_SECONDS, RUNNING_STEP = 10.0, 0.05
-UNENDED = ("running", "paused")
 
 Message = dict[str, Any]
 
@@ -50,7 +50,7 @@ Message = dict[str, Any]
 async def stream(
     scope: Message,
     receive: Callable[[], Awaitable[Message]],
-    send: Callable[[Message], Awaitable[None]],
+    send: Send,
 ) -> None:
     """The ASGI application: open, serve, close."""
     await receive()  # websocket.connect
@@ -68,17 +68,30 @@ async def stream(
         session_key=None if session is None else session.session_key,
     )
     try:
-        claim = await in_pool(opened, credential, scope["url_route"]["kwargs"]["workspace_id"])
+        admission = await in_pool(opened, credential, scope["url_route"]["kwargs"]["workspace_id"])
     except ArtifactrError as error:
-        if error.code not in CLOSE_CODES:
+        if error.code not in closing.OF_ERROR:
             raise
-        await send({"type": "websocket.close", "code": CLOSE_CODES[error.code]})
+        await send({"type": "websocket.close", "code": closing.OF_ERROR[error.code]})
         return
     except DatabaseError:
         logger.warning("a socket could not be opened", exc_info=True)
         await send({"type": "websocket.close", "code": BROKEN})
         return
-    await Socket(claim, receive, send).serve()
+    await Socket(admission, receive, send, _texts_to(scope, send)).serve()
+
+
+def _texts_to(scope: Message, send: Send) -> Callable[[list[str]], Awaitable[None]]:
+    """How text frames are sent: together where the server can, else one by one."""
+    together: Callable[[list[str]], Awaitable[None]] | None
+    if together := scope.get("extensions", {}).get(TEXTS):
+        return together
+
+    async def one_by_one(texts: list[str]) -> None:
+        for text in texts:
+            await send({"type": "websocket.send", "text": text})
+
+    return one_by_one
 
 
 def _authorization(scope: Message) -> str | None:
@@ -95,16 +108,17 @@ class Socket:
 
     def __init__(
         self,
-        claim: Claim,
+        admission: Admission,
         receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
+        send: Send,
+        send_texts: Callable[[list[str]], Awaitable[None]],
     ) -> None:
         settings = conf.settings()
-        self.claim = claim
-        self._receive, self._send = receive, send
+        self.admission = admission
+        self._receive, self._send, self._send_texts = receive, send, send_texts
         self._outbox = Outbox()
         self._subscription = Subscription(
-            hub(), claim, self._outbox, event_frame, watches_runs=True
+            hub(), admission, self._outbox, event_frame, watches_runs=True
         )
         self._following: asyncio.Task[None] | None = None
         self._work: set[asyncio.Task[None]] = set()
@@ -114,9 +128,9 @@ class Socket:
 
     # As the hub sees it
 
-    def keep(self, claim: Claim) -> None:
-        self.claim = claim
-        self._subscription.keep(claim)
+    def keep(self, admission: Admission) -> None:
+        self.admission = admission
+        self._subscription.keep(admission)
 
     def end(self, code: int) -> None:
         self._outbox.close(code)
@@ -124,14 +138,16 @@ class Socket:
     # Its life
 
     async def serve(self) -> None:
-        try:
-            async with hub().connected(self):
-                await self._until_closed()
-        except Rejection as rejection:  # too many connections
-            self._refuse(REFUSED, rejection.message)
-            await self._write()
+        with connection_span(self.admission, "websocket") as span:
+            try:
+                async with hub().connected(self):
+                    await self._until_closed(span)
+            except Rejection as rejection:  # too many connections
+                span.set_attribute(CLOSE_CODE, REFUSED)
+                self._refuse(REFUSED, rejection.message)
+                await self._write()
 
-    async def _until_closed(self) -> None:
+    async def _until_closed(self, span: Span) -> None:
         reading, writing, stuck = (
             asyncio.create_task(each) for each in (self._read(), self._write(), self._stuck())
         )
@@ -140,6 +156,8 @@ class Socket:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             code, is_stuck = self._outbox.code, stuck.done()
+            if code is not None:  # else it was the client that left
+                span.set_attribute(CLOSE_CODE, code)
             self._outbox.close(BROKEN)
             if self._following is not None:
                 tasks.append(self._following)
@@ -165,12 +183,9 @@ class Socket:
     # Writing
 
     async def _write(self) -> None:
-        written = 0
-        while (text := await self._outbox.get()) is not None:
-            await self._send({"type": "websocket.send", "text": text})
-            written += 1
-            if written % WRITTEN_AT_ONCE == 0:
-                await asyncio.sleep(0)
+        while texts := await self._outbox.get():
+            await self._send_texts(texts)
+            await asyncio.sleep(0)
         await self._send({"type": "websocket.close", "code": self._outbox.code})
 
     def _say(self, frame: Any) -> None:
@@ -212,14 +227,14 @@ class Socket:
         try:
             await self._subscription.run(start, greet=self._greet, arrived=self._arrived)
         except ArtifactrError as error:
-            self._outbox.close(CLOSE_CODES.get(error.code, BROKEN))
+            self._outbox.close(closing.OF_ERROR.get(error.code, BROKEN))
         except Exception:
             logger.exception("a subscription failed")
             self._outbox.close(BROKEN)
 
     def _greet(self, greeting: Greeting) -> None:
         welcome = Welcome(
-            workspace_id=self.claim.workspace.id,
+            workspace_id=self.admission.workspace.id,
             head_seq=greeting.head_seq,
             reset=greeting.reset,
             active_runs=greeting.active_runs,
@@ -255,8 +270,8 @@ class Socket:
 
     def _work_of(self, frame: CommandFrame) -> Coroutine[Any, Any, Any]:
         match frame.command:
-            case StopRun(run_id=run_id):
-                return self._done(frame, partial(request_stop, run_id=run_id))
+            case StopRun():
+                return self._done(frame, partial(_carried_out, frame=frame))
             case WatchRun():
                 return self._watch(frame)
         self._commands += 1
@@ -271,20 +286,17 @@ class Socket:
 
     async def _commit(self, frame: CommandFrame) -> None:
         try:
-            async with self._slots:
+            async with self._slots, hub().commands:
                 if not self._outbox.is_closed:
-                    await self._done(frame, partial(_committed, frame=frame))
+                    await self._done(frame, partial(_carried_out, frame=frame))
         finally:
             self._commands -= 1
 
-    async def _done(
-        self, frame: CommandFrame, carry_out: Callable[[Workspace], AnyOutcome]
-    ) -> bool:
+    async def _done(self, frame: CommandFrame, call: Callable[[Workspace], AnyOutcome]) -> bool:
         """Carry a command out and say what became of it; whether it was done."""
         until = time.monotonic() + RUNNING_SECONDS
         while True:
-            call = partial(carry_out, self.claim.workspace)
-            members, error = await in_pool(result_of, call)
+            members, error = await in_pool(result_of, partial(call, self.admission.workspace))
             # Waiting here, for the first attempt of this command, takes no thread.
             if not isinstance(error, CommandRunning) or time.monotonic() > until:
                 break
@@ -294,21 +306,22 @@ class Socket:
 
     async def _watch(self, frame: CommandFrame) -> None:
         assert isinstance(frame.command, WatchRun)
-        run_id, status = frame.command.run_id, [""]
+        run_id, is_over = frame.command.run_id, False
 
         def looked_up(workspace: Workspace) -> AnyOutcome:
+            nonlocal is_over
             workspace.require("watch_run", run_id)
-            status[0] = selectors.run(workspace, run_id).status
+            is_over = selectors.run(workspace, run_id).has_ended
             return Recorded(run_id=run_id)
 
         if await self._done(frame, looked_up):
-            self._subscription.watch(run_id, is_over=status[0] not in UNENDED)
+            self._subscription.watch(run_id, is_over=is_over)
 
     def _answer(self, command_id: str, members: dict[str, Any]) -> None:
         answer = {"type": "command_result", "command_id": command_id, **members}
         self._outbox.offer(to_json(answer).decode())
 
 
-def _committed(workspace: Workspace, *, frame: CommandFrame) -> AnyOutcome:
-    assert not isinstance(frame.command, StopRun | WatchRun)
-    return workspace.commit(frame.command, command_id=frame.command_id)
+def _carried_out(workspace: Workspace, *, frame: CommandFrame) -> AnyOutcome:
+    assert not isinstance(frame.command, WatchRun)
+    return carry_out(workspace, frame.command, command_id=frame.command_id)

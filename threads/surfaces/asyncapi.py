@@ -12,19 +12,10 @@ from typing import Any
 import yaml
 
 from artifacts.core.protocol import PROTOCOL, protocol_schema
+from threads.surfaces.closing import MEANINGS
 
 ADDRESS = "/ws/v1/workspaces/{workspace_id}/stream"
 KEY_PROTOCOL = "artifactr.key."
-# What a client should make of the end of its socket.
-CLOSE_CODES = {
-    4400: "The first frame was no `hello`, or one that is not understood. Do not come back.",
-    4401: "Not signed in, or not any more. Sign in first.",
-    4403: "Refused: the role, the host's rule, or too many sockets. Do not come back by yourself.",
-    4404: "There is no such workspace for this caller.",
-    4408: "No `hello` came in time.",
-    4429: "The client reads too slowly. Come back at once, after the last seq it has.",
-    1011: "Something failed in the server. Come back later.",
-}
 ABOUT = f"""\
 A workspace has one log, numbered without gaps by `seq`. A client says `hello` with the last seq it
 has seen, is told `welcome`, gets what it missed, then `replay_complete`, then everything as it
@@ -119,7 +110,7 @@ def _security() -> dict[str, Any]:
 
 
 def _channel() -> dict[str, Any]:
-    codes = "\n".join(f"- `{code}` {meaning}" for code, meaning in CLOSE_CODES.items())
+    codes = "\n".join(f"- `{code}` {meaning}" for code, meaning in MEANINGS.items())
     return {
         "address": ADDRESS,
         "title": "The log of one workspace",
@@ -127,7 +118,7 @@ def _channel() -> dict[str, Any]:
         "parameters": {"workspace_id": {"description": "Public id of the workspace"}},
         "messages": {name: _ref("messages", name) for name in MESSAGES},
         "bindings": {"ws": {"method": "GET"}},
-        "x-close-codes": {str(code): meaning for code, meaning in CLOSE_CODES.items()},
+        "x-close-codes": {str(code): meaning for code, meaning in MEANINGS.items()},
         "x-subprotocols": [PROTOCOL],
     }
 

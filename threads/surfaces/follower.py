@@ -18,6 +18,7 @@ from artifacts.core.visibility import NOTHING_HIDDEN
 from artifacts.extensions import Committed
 from artifacts.pool import in_pool
 from artifacts.selectors import Window
+from artifacts.telemetry import untraced
 from artifacts.workspace import on_append
 from threads import selectors
 from threads.surfaces.events import FIRST_PAGE, Frame, LogEvent, next_page_size
@@ -109,7 +110,8 @@ class Follower:
 
     def _read_on(self) -> None:
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.get_running_loop().create_task(self._read())
+            with untraced():  # a push comes with the context of whoever committed
+                self._reading = asyncio.get_running_loop().create_task(self._read())
 
     async def _read(self) -> None:
         """Page through the log up to what is known of it; one of these at a time."""

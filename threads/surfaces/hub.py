@@ -21,9 +21,10 @@ from artifacts import conf
 from artifacts.core.errors import Forbidden
 from artifacts.models import Workspace as WorkspaceRow
 from artifacts.pool import in_pool
+from artifacts.telemetry import untraced
 from artifacts.workspace import group_name, poll_seconds, reaches_others
 from threads.services.live import RunKey, store
-from threads.surfaces.claims import Claim, Refused, asked_again
+from threads.surfaces.admissions import Admission, Refused, asked_again
 from threads.surfaces.events import LogEvent
 from threads.surfaces.feeds import RunFeed
 from threads.surfaces.follower import Follower
@@ -33,20 +34,22 @@ logger = logging.getLogger("artifactr.follow")
 # Rows asked about in one statement.
 AT_ONCE = 500
 LAYER_SECONDS = 2.0
+# Threads of the pool that commands, which may wait for a lock, leave to reads and stops.
+KEPT_FREE = 2
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
 class Connection(Protocol):
     """A reader whose access is asked about again and again."""
 
-    claim: Claim
+    admission: Admission
 
-    def keep(self, claim: Claim) -> None:
-        """The claim holds; this is how it stands now."""
+    def keep(self, admission: Admission) -> None:
+        """The admission holds; this is how it stands now."""
         ...
 
     def end(self, code: int) -> None:
-        """The claim does not hold any more."""
+        """The admission does not hold any more."""
         ...
 
 
@@ -61,13 +64,14 @@ class Hub:
         self._owners: Counter[tuple[str, ...]] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
         self._channel: str | None = None
+        self.commands = asyncio.Semaphore(max(1, conf.settings().POOL_THREADS - KEPT_FREE))
 
     # Connections
 
     @asynccontextmanager
     async def connected(self, connection: Connection) -> AsyncIterator[None]:
         """Count a connection and watch over its access; one too many is `forbidden`."""
-        owner = connection.claim.owner
+        owner = connection.admission.owner
         most = conf.settings().SOCKETS_PER_USER
         if self._owners[owner] >= most:
             raise Forbidden(f"more than {most} connections are open (SOCKETS_PER_USER)")
@@ -89,7 +93,7 @@ class Hub:
             connections = list(self._connections)
             for start in range(0, len(connections), AT_ONCE):
                 page = connections[start : start + AT_ONCE]
-                found = await in_pool(asked_again, [each.claim for each in page])
+                found = await in_pool(asked_again, [each.admission for each in page])
                 for connection, answer in zip(page, found, strict=True):
                     if isinstance(answer, Refused):
                         connection.end(answer.code)
@@ -105,7 +109,9 @@ class Hub:
         if follower is None:
             follower = Follower(workspace_pk, on_run_ended=self._run_ended)
             self._followers[workspace_pk] = follower
-            self._starting[workspace_pk] = asyncio.create_task(self._start(follower))
+            with untraced():  # it is everybody's, whoever came first
+                starting = asyncio.create_task(self._start(follower))
+            self._starting[workspace_pk] = starting
         follower.users += 1
         try:
             await asyncio.shield(self._starting[workspace_pk])
@@ -150,7 +156,8 @@ class Hub:
         """The feed of a run, begun when it is first watched."""
         feed = self._feeds.get(run)
         if feed is None:
-            feed = self._feeds[run] = RunFeed(run, on_end=self._feed_ended)
+            with untraced():
+                feed = self._feeds[run] = RunFeed(run, on_end=self._feed_ended)
         return feed
 
     def _feed_ended(self, feed: RunFeed) -> None:
@@ -223,7 +230,8 @@ class Hub:
         work = [self._check_access, self._poll]
         if reaches_others():
             work += [self._receive, self._rejoin]
-        self._tasks = [asyncio.create_task(_kept_up(each)) for each in work]
+        with untraced():
+            self._tasks = [asyncio.create_task(_kept_up(each)) for each in work]
 
     async def _end_if_idle(self) -> None:
         if self._connections:

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from artifacts import conf
 from artifacts.core.protocol import AppLive, Live
+from threads.surfaces.closing import TOO_SLOW
 
-TOO_SLOW = 4429
 # Names the live frame that stands for lost ones. Clients that do not know it may pass it over.
 LOST = "artifactr.lost"
 # How much of the bounds may be events.
 EVENTS_PART = 0.75
+# Frames that are written at once, before other readers get their turn on the loop.
+WRITTEN_FRAMES, WRITTEN_CHARS = 200, 256 * 1024
 # Of how many runs a connection remembers which frames it had.
 RUNS_REMEMBERED = 1_000
 
@@ -107,16 +109,12 @@ class Outbox:
             self._drained.clear()
             await self._drained.wait()
 
-    async def get(self) -> str | None:
-        """The next frame; None once closed."""
-        while True:
-            text = self._next()
-            if text is not None:
-                return text
-            if self.is_closed:
-                return None
+    async def get(self) -> list[str]:
+        """The next frames, in order, as many as make a good write; none once closed."""
+        while not (texts := self._next_ones()) and not self.is_closed:
             self._filled.clear()
             await self._filled.wait()
+        return texts
 
     def close(self, code: int, *, after_frames: bool = False) -> None:
         """Take nothing more. What waits is dropped, or goes first."""
@@ -130,19 +128,23 @@ class Outbox:
         self._filled.set()
         self._drained.set()
 
-    def _next(self) -> str | None:
-        while self._entries:
+    def _next_ones(self) -> list[str]:
+        texts: list[str] = []
+        chars = 0
+        while self._entries and len(texts) < WRITTEN_FRAMES and chars < WRITTEN_CHARS:
             entry = self._entries[0]
-            if isinstance(entry, str):
-                self._entries.popleft()
-                self._frames -= 1
-                self._bytes -= len(entry)
-                self._drained.set()
-                return entry
-            text = self._next_live(entry)
+            text = self._next_durable(entry) if isinstance(entry, str) else self._next_live(entry)
             if text is not None:
-                return text
-        return None
+                texts.append(text)
+                chars += len(text)
+        return texts
+
+    def _next_durable(self, text: str) -> str:
+        self._entries.popleft()
+        self._frames -= 1
+        self._bytes -= len(text)
+        self._drained.set()
+        return text
 
     def _next_live(self, entry: _LiveEntry) -> str | None:
         """The frame itself, or first the one that tells of lost ones before it."""

@@ -16,12 +16,13 @@ from artifacts.core.resume import resume
 from artifacts.pool import in_pool
 from artifacts.workspace import Workspace
 from threads.services.live import RunKey
-from threads.surfaces.claims import Claim
+from threads.surfaces.admissions import Admission
+from threads.surfaces.closing import TOO_SLOW
 from threads.surfaces.events import FIRST_PAGE, Frame, LogEvent, next_page_size
 from threads.surfaces.feeds import RunFeed
 from threads.surfaces.follower import Follower
 from threads.surfaces.hub import Hub
-from threads.surfaces.outbox import TOO_SLOW, Outbox
+from threads.surfaces.outbox import Outbox
 
 # How long a reader that was live may take to make room.
 SLOW_SECONDS = 2.0
@@ -49,9 +50,9 @@ class Subscription:
     """A reader on its way through a log; `cursor` is the last event it has passed."""
 
     def __init__(
-        self, hub: Hub, claim: Claim, outbox: Outbox, frame: Frame, *, watches_runs: bool
+        self, hub: Hub, admission: Admission, outbox: Outbox, frame: Frame, *, watches_runs: bool
     ) -> None:
-        self.workspace, self.hidden = claim.workspace, claim.hidden
+        self.workspace, self.hidden = admission.workspace, admission.hidden
         self.threads: frozenset[str] | None = None
         self.cursor = 0
         self.frame = frame
@@ -60,9 +61,9 @@ class Subscription:
         self._is_live = False
         self._behind = asyncio.Event()
 
-    def keep(self, claim: Claim) -> None:
+    def keep(self, admission: Admission) -> None:
         """The role or what is hidden may have changed."""
-        self.workspace, self.hidden = claim.workspace, claim.hidden
+        self.workspace, self.hidden = admission.workspace, admission.hidden
 
     async def run(
         self,

@@ -23,9 +23,13 @@ CONFLICT_CHANGES = 50
 def needs_change(
     change: ArtifactCommand, state: State, *, is_rebased: bool = False
 ) -> dict[str, set[str]]:
-    """The artifact, then what depends on it: a version to go back to, or the changes missed."""
-    needs = wanted(artifacts=change.artifact_id, revisions=())
+    """The artifact, then what depends on it: a version to go back to, the changes missed, what its
+    collection asks of it."""
+    needs = wanted(artifacts=change.artifact_id, revisions=(), contracts=())
     artifact = state.artifacts.get(change.artifact_id)
+    address = getattr(change, "address", None) or (artifact.address if artifact else None)
+    if address is not None:
+        needs["contracts"].add(address.collection)
     if artifact is None:
         return needs
     if isinstance(change, RevertArtifact) and change.to_version <= artifact.version:

@@ -24,7 +24,7 @@ from .writing import is_whole
 
 def needs_group(command: ResolveGroup, state: State) -> dict[str, set[str]]:
     """The group, then its proposals, then their artifacts."""
-    needs = wanted(groups=command.group_id, proposals=(), artifacts=(), revisions=())
+    needs = wanted(groups=command.group_id, proposals=(), artifacts=(), revisions=(), contracts=())
     group = state.groups.get(command.group_id)
     if group is None or group.status != "pending":
         return needs

@@ -94,6 +94,7 @@ def _create(case: Case, change: CreateArtifact | PutArtifact, origin: Origin) ->
     if case.state.artifacts.get(change.artifact_id) is not None:
         raise InvalidState("this artifact id is already used")
     _, data = _whole(case, change.kind, change.data, origin)
+    _check_contract(case, change.address, change.kind, data)
     artifact: Stored = Versioned(
         id=change.artifact_id,
         kind=change.kind,
@@ -225,6 +226,7 @@ def _next(
     summary: str | None = None,
     reverted_to: int | None = None,
 ) -> Written:
+    _check_contract(case, before.address, before.kind, data)
     artifact = before.model_copy(
         update={
             "version": before.version + 1,
@@ -290,6 +292,21 @@ def _check_address(artifact_id: str, address: Address | None) -> None:
         return
     if artifact_id != address_id(address.collection, address.entity, address.key):
         raise ValidationFailed.at(["artifact_id"], "is not the id of this address")
+
+
+def _check_contract(case: Case, address: Address | None, kind: str, data: dict[str, Any]) -> None:
+    """What stands at an address keeps to what its collection asks, whoever writes it."""
+    contract = None if address is None else case.state.contracts.get(address.collection)
+    if contract is None:
+        return
+    if contract.kind is None:
+        raise ValidationFailed.at(["address", "collection"], "holds events, which have no address")
+    if kind != contract.kind:
+        raise ValidationFailed.at(["kind"], f"must be {contract.kind!r} in this collection")
+    if problems := contract.problems(data):
+        raise ValidationFailed(
+            f"the collection {contract.collection!r} does not take this value", errors=problems
+        )
 
 
 def _check_live(artifact: Stored) -> None:

@@ -6,6 +6,7 @@ The code with which a connection ends is the one that a new connection would be 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -15,17 +16,18 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db.models import Q
 from django.utils.crypto import constant_time_compare
+from opentelemetry.trace import Span, SpanKind
 
-from artifacts import clock, conf
+from artifacts import clock, conf, telemetry
 from artifacts.access import Access
-from artifacts.core.errors import ArtifactrError, Forbidden, NotFound
+from artifacts.core.errors import Forbidden, NotFound
 from artifacts.core.visibility import Hidden
 from artifacts.models import ApiKey, Membership
 from artifacts.models import Workspace as WorkspaceRow
 from artifacts.surfaces.authentication import Principal, Unauthorized, open_for, principal_of
 from artifacts.workspace import Workspace
+from threads.surfaces import closing
 
-CLOSE_CODES = {"unauthorized": 4401, "forbidden": 4403, "not_found": 4404}
 ACTION = "read_events"
 
 
@@ -40,7 +42,7 @@ class Credential:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Admission:
     """An open door, what its holder may not see, and the credential it was opened with."""
 
     credential: Credential
@@ -59,58 +61,67 @@ class Claim:
         return "actor", self.workspace.tenant_id, principal.actor.participant
 
 
+def connection_span(admission: Admission, kind: str) -> AbstractContextManager[Span]:
+    """A span around the life of a connection."""
+    about = {**telemetry.about(admission.workspace), "artifactr.connection.kind": kind}
+    return telemetry.span("artifactr.connection", about, kind=SpanKind.SERVER)
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The claim does not hold any more."""
+    """The admission does not hold any more."""
 
     code: int
 
 
-def opened(credential: Credential, workspace_id: str) -> Claim:
-    """The claim of a new connection, or the error that refuses it. Reads the database."""
+def opened(credential: Credential, workspace_id: str) -> Admission:
+    """The admission of a new connection, or the error that refuses it. Reads the database."""
     principal = principal_of(
         credential.source, authorization=credential.authorization, user=credential.user
     )
     workspace = open_for(principal, workspace_id)
     workspace.require(ACTION)
-    return Claim(
+    return Admission(
         credential=credential, principal=principal, workspace=workspace, hidden=workspace.hidden
     )
 
 
-def refusal(error: ArtifactrError) -> Refused | None:
-    code = CLOSE_CODES.get(error.code)
-    return None if code is None else Refused(code)
-
-
-def asked_again(claims: Sequence[Claim]) -> list[Claim | Refused]:
-    """Each claim as it stands now. A few queries, however many claims; hosts' hooks for each."""
+def asked_again(admissions: Sequence[Admission]) -> list[Admission | Refused]:
+    """Each as it stands now. A few queries, however many there are; hosts' hooks for each."""
     if conf.settings().RESOLVE_ACTOR is not None:
-        return [_checked(claim, _opened_again) for claim in claims]
-    now = _Now(claims)
-    return [_checked(claim, now.claim) for claim in claims]
+        return [_checked(admission, _opened_again) for admission in admissions]
+    now = _Now(admissions)
+    return [_checked(admission, now.admission) for admission in admissions]
 
 
-def _checked(claim: Claim, again: Any) -> Claim | Refused:
+def _checked(admission: Admission, again: Any) -> Admission | Refused:
     try:
-        found: Claim = again(claim)
+        found: Admission = again(admission)
     except (Unauthorized, Forbidden, NotFound) as error:
-        return Refused(CLOSE_CODES[error.code])
+        return Refused(closing.OF_ERROR[error.code])
     return found
 
 
-def _opened_again(claim: Claim) -> Claim:
-    return opened(claim.credential, claim.workspace.id)
+def _opened_again(admission: Admission) -> Admission:
+    return opened(admission.credential, admission.workspace.id)
 
 
 class _Now:
-    """The rows behind many claims."""
+    """The rows behind many admissions."""
 
-    def __init__(self, claims: Sequence[Claim]) -> None:
-        places = {claim.workspace.pk for claim in claims}
-        people = {claim.principal.user.pk for claim in claims if claim.principal.user is not None}
-        keys = {claim.principal.key_id for claim in claims if claim.principal.key_id is not None}
-        sessions = {claim.credential.session_key for claim in claims} - {None}
+    def __init__(self, admissions: Sequence[Admission]) -> None:
+        places = {admission.workspace.pk for admission in admissions}
+        people = {
+            admission.principal.user.pk
+            for admission in admissions
+            if admission.principal.user is not None
+        }
+        keys = {
+            admission.principal.key_id
+            for admission in admissions
+            if admission.principal.key_id is not None
+        }
+        sessions = {admission.credential.session_key for admission in admissions} - {None}
         self.places = set(WorkspaceRow.objects.filter(pk__in=places).values_list("pk", flat=True))
         self.people = get_user_model()._default_manager.in_bulk(people) if people else {}
         self.keys = _usable_keys(keys) if keys else {}
@@ -123,34 +134,36 @@ class _Now:
             }
         self.sessions = _sessions(sessions) if sessions else {}
 
-    def claim(self, claim: Claim) -> Claim:
-        """The claim with its role of today, or the error that ends it."""
-        access = self._by_key(claim) if claim.principal.key_id else self._by_session(claim)
-        if claim.workspace.pk not in self.places:
-            raise NotFound("workspace", claim.workspace.id)
-        workspace = replace(claim.workspace, access=access)
+    def admission(self, admission: Admission) -> Admission:
+        """The admission with its role of today, or the error that ends it."""
+        access = (
+            self._by_key(admission) if admission.principal.key_id else self._by_session(admission)
+        )
+        if admission.workspace.pk not in self.places:
+            raise NotFound("workspace", admission.workspace.id)
+        workspace = replace(admission.workspace, access=access)
         workspace.require(ACTION)
-        return replace(claim, workspace=workspace, hidden=workspace.hidden)
+        return replace(admission, workspace=workspace, hidden=workspace.hidden)
 
-    def _by_key(self, claim: Claim) -> Access:
-        role = self.keys.get(claim.principal.key_id or "")
+    def _by_key(self, admission: Admission) -> Access:
+        role = self.keys.get(admission.principal.key_id or "")
         if role is None:
             raise Unauthorized
-        return Access(actor=claim.workspace.actor, role=role)
+        return Access(actor=admission.workspace.actor, role=role)
 
-    def _by_session(self, claim: Claim) -> Access:
-        known = claim.principal.user
+    def _by_session(self, admission: Admission) -> Access:
+        known = admission.principal.user
         user = None if known is None else self.people.get(known.pk)
-        if user is None or not user.is_active or not self._is_signed_in(claim, user):
+        if user is None or not user.is_active or not self._is_signed_in(admission, user):
             raise Unauthorized
-        role = self.roles.get((claim.workspace.pk, user.pk))
+        role = self.roles.get((admission.workspace.pk, user.pk))
         reads_all = bool(getattr(user, "is_superuser", False))
         if role is None and not reads_all:
-            raise NotFound("workspace", claim.workspace.id)
-        return Access(actor=claim.workspace.actor, role=role, reads_all=reads_all)
+            raise NotFound("workspace", admission.workspace.id)
+        return Access(actor=admission.workspace.actor, role=role, reads_all=reads_all)
 
-    def _is_signed_in(self, claim: Claim, user: Any) -> bool:
-        session = self.sessions.get(claim.credential.session_key or "", {})
+    def _is_signed_in(self, admission: Admission, user: Any) -> bool:
+        session = self.sessions.get(admission.credential.session_key or "", {})
         if session.get(SESSION_KEY) != user._meta.pk.value_to_string(user):
             return False
         known = session.get(HASH_SESSION_KEY, "")

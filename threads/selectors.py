@@ -7,20 +7,25 @@ a thread that the host hides does not exist. Lists come oldest first.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db.models import F, Model, Q, QuerySet
+from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat
 from pydantic import TypeAdapter
 
 from artifacts import core
 from artifacts.core.events import WORKSPACE_WIDE
 from artifacts.core.values import is_id
-from artifacts.models import Event
+from artifacts.models import Event, Lease
 from artifacts.workspace import Workspace
 from threads import models
 
 M = TypeVar("M", bound=Model)
+
+THREAD_CLAIM = "thread:"  # before a thread's id in the key of its claim
 
 _pending: TypeAdapter[tuple[core.DeferredRequest, ...]] = TypeAdapter(
     tuple[core.DeferredRequest, ...]
@@ -126,29 +131,35 @@ def messages(
     return _envelopes(events.order_by("seq")[:limit])
 
 
-def unread_batch(row: models.Thread, *, limit: int) -> list[core.Envelope]:
-    """What the next turn takes: the oldest messages that no finished turn took, all by one author.
-
-    Notices are for people alone and are passed over.
-    """
+def unread(
+    row: models.Thread,
+    *,
+    also_taken: Collection[int] = (),
+    after_seq: int = 0,
+    up_to_seq: int | None = None,
+) -> Iterator[core.Envelope]:
+    """The messages of a thread that no turn took, oldest first. Notices are for people alone."""
     own_agent = core.AgentActor(thread_id=row.public_id).participant
+    taken = {*json.loads(row.taken_ahead), *also_taken}
     events = (
         _in_thread(row)
-        .filter(type="message_posted", seq__gt=row.taken_seq)
+        .filter(type="message_posted", seq__gt=max(row.taken_seq, after_seq))
         .exclude(actor_key=own_agent)
         .order_by("seq")
     )
-    batch: list[core.Envelope] = []
-    for text in events.values_list("text", flat=True).iterator(chunk_size=100):
-        envelope = core.Envelope.model_validate_json(text)
-        if not isinstance(envelope.event, core.MessagePosted) or envelope.event.kind == "notice":
+    if up_to_seq is not None:
+        events = events.filter(seq__lte=up_to_seq)
+    for seq, text in events.values_list("seq", "text").iterator(chunk_size=100):
+        if seq in taken:
             continue
-        if batch and envelope.actor.participant != batch[0].actor.participant:
-            break
-        batch.append(envelope)
-        if len(batch) == limit:
-            break
-    return batch
+        envelope = core.Envelope.model_validate_json(text)
+        if isinstance(envelope.event, core.MessagePosted) and envelope.event.kind == "message":
+            yield envelope
+
+
+def is_taken(row: models.Thread, seq: int) -> bool:
+    """Whether a turn that ended or paused took the message at this place."""
+    return seq <= row.taken_seq or seq in json.loads(row.taken_ahead)
 
 
 def created_in(row: models.Thread) -> frozenset[str]:
@@ -158,16 +169,21 @@ def created_in(row: models.Thread) -> frozenset[str]:
 
 
 def noted(
-    row: models.Thread, *, follows: frozenset[str], after_seq: int, up_to_seq: int
+    row: models.Thread,
+    *,
+    follows: frozenset[str],
+    after_seq: int,
+    up_to_seq: int,
+    notices: bool = False,
 ) -> list[core.Envelope]:
     """The part of the log that change notes for a thread's agent are made of."""
+    changes = Q(artifact_id__in=follows) | Q(thread_id=row.public_id)
+    # What everybody is told of is what can become a note, besides notices.
+    is_noted = changes & Q(type__in=sorted(WORKSPACE_WIDE))
+    if notices:
+        is_noted |= Q(thread_id=row.public_id, type="message_posted")
     events = Event.objects.filter(
-        Q(artifact_id__in=follows) | Q(thread_id=row.public_id),
-        workspace_id=row.workspace_id,
-        seq__gt=after_seq,
-        seq__lte=up_to_seq,
-        # What everybody is told of is what can become a note, besides notices.
-        type__in=sorted(WORKSPACE_WIDE),
+        is_noted, workspace_id=row.workspace_id, seq__gt=after_seq, seq__lte=up_to_seq
     )
     return _envelopes(events.order_by("seq"))
 
@@ -177,31 +193,123 @@ def segments(row: models.Thread) -> QuerySet[models.HistorySegment]:
     return models.HistorySegment.objects.filter(thread=row).order_by("number")
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The stored history that can be used, and how far it has told the agent what changed."""
+
+    seen_seq: int
+    pieces: tuple[tuple[str, bytes], ...]  # of which run
+
+    @property
+    def chunks(self) -> tuple[bytes, ...]:
+        return tuple(data for _, data in self.pieces)
+
+    def of_run(self, run_id: str) -> tuple[bytes, ...]:
+        return tuple(data for run, data in self.pieces if run == run_id)
+
+
+def remembered(row: models.Thread) -> Remembered:
+    found = list(segments(row).values_list("seen_seq", "run_id", "usable", "data"))
+    return Remembered(
+        seen_seq=found[-1][0] if found else 0,
+        pieces=tuple((run_id, bytes(data)) for _, run_id, usable, data in found if usable and data),
+    )
+
+
 def active_run(row: models.Thread) -> models.Run | None:
     """The one run of a thread that has not ended."""
     return row.runs.filter(status__in=models.Run.ACTIVE).select_related("thread").first()
 
 
-def attempts(run: models.Run) -> int:
-    """How many runs have tried this one's messages, itself included."""
-    count, earlier = 1, run.retry_of
+def paused_in(workspace_pk: int, run_id: str) -> str | None:
+    """The thread in which a run is paused; for trusted code."""
+    runs = models.Run.objects.filter(
+        workspace_id=workspace_pk, public_id=run_id, status=models.Run.Status.PAUSED
+    )
+    return runs.values_list("thread__public_id", flat=True).first()
+
+
+def stops_asked(run_ids: Iterable[str]) -> list[tuple[int, str]]:
+    """Those of these runs that somebody asked to stop, each with the key of its workspace."""
+    asked = models.Run.objects.filter(
+        public_id__in=list(run_ids),
+        status__in=models.Run.ACTIVE,
+        stop_requested_at__isnull=False,
+    )
+    return list(asked.values_list("workspace_id", "public_id"))
+
+
+def last_run(row: models.Thread) -> models.Run | None:
+    """The run of a thread that began last."""
+    return row.runs.select_related("thread").order_by("-pk").first()
+
+
+def run_events(row: models.Thread, run_ids: Collection[str]) -> list[core.Envelope]:
+    """What these runs of a thread did, oldest first."""
+    return _envelopes(_in_thread(row).filter(run_id__in=run_ids).order_by("seq"))
+
+
+def earlier_attempts(run: models.Run) -> list[str]:
+    """The ids of this run and of those it takes again, last first."""
+    found, earlier = [run.public_id], run.retry_of
     while earlier is not None:
-        count += 1
+        found.append(earlier)
         earlier = (
             models.Run.objects.filter(workspace_id=run.workspace_id, public_id=earlier)
             .values_list("retry_of", flat=True)
             .first()
         )
-    return count
+    return found
 
 
-def waiting() -> QuerySet[models.Thread]:
-    """Threads of every workspace that were asked and not taken."""
-    return (
-        models.Thread.objects.filter(asked_seq__gt=F("taken_seq"))
-        .select_related("workspace")
-        .order_by("id")
+def told_by(row: models.Thread, run_ids: Collection[str]) -> frozenset[int]:
+    """The seqs of the messages that these runs' stored history holds."""
+    lists = models.HistorySegment.objects.filter(thread=row, run_id__in=run_ids, usable=True)
+    return frozenset(
+        seq for told in lists.values_list("told", flat=True) for seq in json.loads(told)
     )
+
+
+def used_approvals(row: models.Thread, run_id: str, *, paused_seq: int) -> frozenset[str]:
+    """The calls approved in this pause that were let through to their tools."""
+    used = models.ToolApproval.objects.filter(
+        workspace_id=row.workspace_id, run_id=run_id, paused_seq=paused_seq
+    )
+    return frozenset(used.values_list("tool_call_id", flat=True))
+
+
+def paused_at(row: models.Thread, run_id: str) -> int:
+    """The place in the log where a run last paused, 0 if it never did."""
+    pauses = _in_thread(row).filter(run_id=run_id, type="run_paused").order_by("-seq")
+    return pauses.values_list("seq", flat=True).first() or 0
+
+
+def waiting(now: datetime, *, limit: int) -> list[models.Thread]:
+    """Threads of every workspace that want a turn and that nobody holds: asked and not taken, left
+    behind by a process that held them, or with a paused run that shall stop."""
+    active = models.Run.objects.filter(status__in=models.Run.ACTIVE)
+    threads = models.Thread.objects.select_related("workspace").order_by("pk")
+    # Apart, so that each is read from its own small index.
+    asked = threads.filter(
+        Q(not_before=None) | Q(not_before__lte=now), asked_seq__gt=F("taken_seq")
+    )
+    running = active.filter(status=models.Run.Status.RUNNING)
+    stopping = active.filter(status=models.Run.Status.PAUSED, stop_requested_at__isnull=False)
+    queries = (
+        asked,
+        # Who records a run without a claim looks after it without one.
+        threads.filter(Exists(_claims()), pk__in=running.values("thread_id")),
+        threads.filter(pk__in=stopping.values("thread_id")),
+    )
+    held = Exists(_claims().filter(expires_at__gt=now))
+    found = {row.pk: row for rows in queries for row in rows.exclude(held)[:limit]}
+    return list(found.values())
+
+
+def _claims() -> QuerySet[Lease]:
+    """The claim of a thread in an outer query, held or lapsed."""
+    key = Concat(Value(THREAD_CLAIM), OuterRef("public_id"))
+    return Lease.objects.filter(workspace_id=OuterRef("workspace_id"), key=key)
 
 
 def _shown(workspace: Workspace, row: models.Thread) -> core.Thread:

@@ -139,19 +139,21 @@ def started(
 
 # What every shared server has: short times, so that tests need not wait.
 QUICK: dict[str, Any] = {"ACCESS_CHECK_SECONDS": 0.3}
+# Nobody takes turns there: a run that a test has begun, and that nobody holds, would be ended.
+ALONE: dict[str, Any] = {**QUICK, "EXECUTOR": "celery"}
 
 
 @pytest.fixture
 def server(place: Place, started: Callable[..., live.Server]) -> live.Server:
     """One server, with the layer of this pass."""
-    return started(**QUICK)
+    return started(**ALONE)
 
 
 @pytest.fixture
 def strict_server(place: Place, started: Callable[..., live.Server]) -> live.Server:
     """A server whose host has hooks and small limits."""
     return started(
-        **QUICK,
+        **ALONE,
         AUTHORIZE="tests.e2e.hooks.authorize",
         HIDDEN="tests.e2e.hooks.hidden",
         HELLO_SECONDS=3.0,

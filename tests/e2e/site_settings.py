@@ -15,3 +15,6 @@ ARTIFACTR = {**ARTIFACTR, **json.loads(os.environ.get("E2E_ARTIFACTR", "{}"))}  
 if layer := os.environ.get("E2E_CHANNEL_LAYERS"):
     CHANNEL_LAYERS = json.loads(layer)
 ROOT_URLCONF = "tests.e2e.urls"
+CELERY_TASK_DEFAULT_QUEUE = os.environ.get("E2E_QUEUE", "celery")
+if seconds := os.environ.get("E2E_SWEEP_SECONDS"):
+    CELERY_BEAT_SCHEDULE["sweep-turns"]["schedule"] = float(seconds)  # noqa: F405

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from artifacts import core
 from artifacts.models import Event, Workspace
-from tests.e2e.conftest import QUICK, Place, is_postgresql
+from tests.e2e.conftest import ALONE, Place, is_postgresql
 from tests.support import live
 
 CREATE = {"type": "create_thread", "title": "A chat"}
@@ -35,7 +35,7 @@ def answers(client: live.Client, count: int) -> list[dict[str, Any]]:
 def test_a_repeated_command_gets_its_first_result_from_any_server_and_surface(
     place: Place, server: live.Server, started: Callable[..., live.Server]
 ) -> None:
-    other = started(**QUICK, COMMANDS_AT_ONCE=3)
+    other = started(**ALONE, COMMANDS_AT_ONCE=3)
     key = place.key()
     with (
         live.client(server, place.id, key=key) as here,
@@ -65,7 +65,7 @@ def test_many_at_once_from_two_servers_are_done_once(
 ) -> None:
     """`create_thread` without an id and `give_feedback`, which has none: only the command id says
     that they are the same."""
-    other = started(**QUICK, COMMANDS_AT_ONCE=3)
+    other = started(**ALONE, COMMANDS_AT_ONCE=3)
     paper = core.CreateArtifact(kind="paper", data={"text": "x"})
     place.workspace.commit(paper)
     target = {"kind": "artifact", "artifact_id": paper.artifact_id, "version": 1}
@@ -152,12 +152,19 @@ def test_while_the_first_attempt_runs_a_repeat_waits_and_rest_says_so(
 
 
 def test_stop_run_is_answered_while_other_commands_wait(place: Place, server: live.Server) -> None:
+    """Those of this socket, and so many of others that they would take all threads there are."""
     run_id = place.start_run(place.open_thread())
-    with live.client(server, place.id, key=place.key()) as client:
-        client.live()
+    with ExitStack() as stack:
+        clients = [
+            stack.enter_context(live.client(server, place.id, key=place.key(name=f"program {n}")))
+            for n in range(4)
+        ]
+        for client in clients:
+            client.live()
         with locked(place) as release:
-            for number in range(20):
-                client.command(f"c{number}", CREATE)
+            for client in clients:
+                for number in range(20):
+                    client.command(f"c{number}", CREATE)
             client.command("w", {"type": "watch_run", "run_id": run_id})
             assert answers(client, 1)[0]["command_id"] == "w"
             if is_postgresql():  # SQLite has one writer, whoever it is
@@ -165,15 +172,39 @@ def test_stop_run_is_answered_while_other_commands_wait(place: Place, server: li
                 assert answers(client, 1)[0]["command_id"] == "s"
             assert client.is_silent(0.5)
             release()
-            done = answers(client, 20)
-        assert {answer["command_id"] for answer in done} == {f"c{number}" for number in range(20)}
-        assert all(answer["ok"] for answer in done)
+            for client in clients:
+                done = answers(client, 20)
+                assert {each["command_id"] for each in done} == {f"c{n}" for n in range(20)}
+                assert all(answer["ok"] for answer in done)
+
+
+def test_a_repeated_stop_gets_its_first_result_from_any_server_and_surface(
+    place: Place, server: live.Server, started: Callable[..., live.Server]
+) -> None:
+    other = started(**ALONE, COMMANDS_AT_ONCE=3)
+    key, thread_id = place.key(), place.open_thread()
+    run_id = place.start_run(thread_id)
+    stop = {"type": "stop_run", "run_id": run_id}
+    with (
+        live.client(server, place.id, key=key) as here,
+        live.client(other, place.id, key=key) as there,
+    ):
+        here.live()
+        there.live()
+        first = here.result("s1", stop)
+        assert first["outcome"] == {"type": "recorded", "run_id": run_id}
+        place.end_run(thread_id, run_id)
+        assert there.result("s1", stop) == first
+        assert post(other, place, key, {"command_id": "s1", "command": stop}).json() == first
+        gone = post(server, place, key, {"command_id": "s2", "command": stop})
+        assert (gone.status_code, gone.json()["rejection"]["type"]) == (404, "not_found")
+        assert here.result("s2", stop) == gone.json()
 
 
 def test_more_commands_than_may_wait_are_told_to_try_again(
     place: Place, started: Callable[..., live.Server]
 ) -> None:
-    server = started(**QUICK, COMMANDS_AT_ONCE=1, COMMANDS_WAITING=3)
+    server = started(**ALONE, COMMANDS_AT_ONCE=1, COMMANDS_WAITING=3)
     with live.client(server, place.id, key=place.key()) as client:
         client.live()
         with locked(place) as release:

@@ -103,6 +103,7 @@ def test_threads_are_filtered_and_what_is_hidden_stays_so(
     ("query", "headers", "status", "code"),
     [
         ("", {}, 401, "unauthorized"),
+        ("?other=1", {}, 401, "unauthorized"),
         ("?after_seq=x", {"key": True}, 422, "validation_failed"),
         ("?after_seq=-1", {"key": True}, 422, "validation_failed"),
         ("?other=1", {"key": True}, 422, "validation_failed"),
@@ -187,6 +188,11 @@ def test_a_slow_reader_is_ended_not_fed(place: Place, started: Any) -> None:
         assert ids + again.events(up_to=400) == list(range(1, 401))
 
 
-def test_it_is_read_only(place: Place, server: live.Server) -> None:
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_it_is_read_only(place: Place, server: live.Server, method: str) -> None:
     headers = {"Authorization": f"Bearer {place.key()}"}
-    assert httpx.post(url(server, place.id), headers=headers).status_code in (403, 405)
+    refused = httpx.request(method, url(server, place.id, "?other=1"), headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (405, "method_not_allowed")
+    assert refused.headers["Allow"] == "GET"
+    assert httpx.request(method, url(server, place.id, "?other=1")).status_code == 401
+    assert httpx.request(method, url(server, "wsp_unknown"), headers=headers).status_code == 404

@@ -78,6 +78,7 @@ def serving(
     *,
     channel_layers: dict[str, Any] | None = None,
     port: int | None = None,
+    variables: dict[str, str] | None = None,
     **artifactr: Any,
 ) -> Iterator[Server]:
     """Daphne on the test's database until the block ends."""
@@ -89,7 +90,7 @@ def serving(
                 sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0",
                 "artifactr_site.asgi:application",
             ],
-            cwd=ROOT, env=environment(folder, channel_layers, artifactr),
+            cwd=ROOT, env={**environment(folder, channel_layers, artifactr), **(variables or {})},
             stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
         )  # fmt: skip
     server = Server(port, process, log)

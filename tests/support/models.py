@@ -20,6 +20,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.support.kinds import Board, Paper
 from threads.agent import ArtifactWorkspace, Hosted, Session, function_model
 
+PATIENCE = 120
+
 Step = ModelResponse | Callable[[list[ModelMessage]], Any]
 
 _hosted: Hosted | None = None
@@ -74,7 +76,7 @@ class Gate:
 
     async def __call__(self, messages: list[ModelMessage]) -> ModelResponse:
         self.reached.set()
-        await asyncio.to_thread(self.opened.wait, 30)
+        assert await asyncio.to_thread(self.opened.wait, PATIENCE), "nobody opened the gate"
         return self.then
 
 
@@ -91,12 +93,14 @@ def hosted() -> Hosted:
 
 
 @contextmanager
-def hosting(agent: Agent[Any, Any] | Script, *, app: Any = None, **changed: Any) -> Iterator[None]:
+def hosting(
+    agent: Agent[Any, Any] | Script | Hosted, *, app: Any = None, **changed: Any
+) -> Iterator[None]:
     """Answer with this agent inside the block, in every thread of the process."""
     global _hosted
     if isinstance(agent, Script):
         agent = agent_with(agent.model)
-    before, _hosted = _hosted, Hosted(agent, app)
+    before, _hosted = _hosted, agent if isinstance(agent, Hosted) else Hosted(agent, app)
     ours = {**settings.ARTIFACTR, "AGENTS": {"default": f"{__name__}.hosted"}, **changed}
     try:
         with override_settings(ARTIFACTR=ours):

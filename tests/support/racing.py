@@ -10,7 +10,7 @@ from django.db import connections
 
 from artifacts.core import ArtifactrError
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Background(threading.Thread):

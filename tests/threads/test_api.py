@@ -7,9 +7,10 @@ import pytest
 from django.test import override_settings
 
 from artifacts import access
-from artifacts.core import AgentActor, Hidden, RunPaused, RunStarted, SystemActor
+from artifacts.core import AgentActor, Hidden, RunEnded, RunPaused, RunStarted, SystemActor
 from artifacts.core.events import DeferredRequest
 from tests.artifacts.rest import Cast, make_cast
+from threads import models
 
 pytestmark = pytest.mark.django_db
 
@@ -131,6 +132,41 @@ def test_a_paused_run_is_answered_by_who_may(
     assert (again.status, again.code) == (409, "invalid_state")
 
 
+def test_a_run_is_asked_to_stop_by_who_may(cast: Cast) -> None:
+    pause(cast, thread(cast), "question")
+    for name, status in (("vera", 403), ("ben", 403), ("ana", 202)):
+        answer = getattr(cast, name).post("runs/run_1/stop/")
+        assert answer.status == status, name
+        assert (models.Run.objects.get().stop_requested_at is not None) == (status == 202)
+    assert answer.body == {"type": "recorded", "run_id": "run_1"}
+    assert cast.ana.post("runs/run_1/stop/", {}).status == 202
+    for path, body in {"runs/run_x/stop/": {}, "runs/run_1/stop/": {"run_id": "run_1"}}.items():
+        refused = cast.ana.post(path, body)
+        assert refused.status == (404 if "run_x" in path else 422)
+
+
+def test_a_stop_is_one_command_on_both_of_its_routes(cast: Cast) -> None:
+    pause(cast, id := thread(cast), "question")
+    first = cast.ana.post("runs/run_1/stop/", Idempotency_Key="s1")
+    stop = {"type": "stop_run", "run_id": "run_1"}
+    assert cast.ana.command(stop, command_id="s1").body == {
+        "type": "command_result",
+        "command_id": "s1",
+        "ok": True,
+        "outcome": first.body,
+    }
+    agent = cast.door.as_actor(AgentActor(thread_id=id))
+    agent.record(RunEnded(run_id="run_1", thread_id=id, status="stopped"))
+    assert cast.ana.post("runs/run_1/stop/", Idempotency_Key="s1").body == first.body
+    other = cast.ana.post("runs/run_1/stop/", {"type": "stop_run"}, Idempotency_Key="s1")
+    assert (other.status, other.code) == (422, "validation_failed")
+    gone = cast.ana.command(stop, command_id="s2")
+    assert (gone.status, gone.body["rejection"]["type"]) == (404, "not_found")
+    assert cast.ana.command(stop, command_id="s2").body == gone.body
+    in_a_batch = cast.ana.post("commands/batch/", {"commands": [stop]})
+    assert (in_a_batch.status, in_a_batch.code) == (422, "validation_failed")
+
+
 def test_runs_are_listed_by_thread_and_state(cast: Cast) -> None:
     id = thread(cast)
     pause(cast, id, "question")
@@ -194,6 +230,7 @@ def test_a_hidden_thread_does_not_exist(cast: Cast) -> None:
     for path, body in {
         "threads/thr_h/messages/": {"content": "x"},
         "runs/run_1/answers/": {"tool_call_id": "call_1", "answer": "x"},
+        "runs/run_1/stop/": {},
     }.items():
         answer = cast.ana.post(path, body)
         assert (answer.status, answer.code) == (404, "not_found")

@@ -78,6 +78,65 @@ def test_the_script_says_so_where_there_is_nothing_to_work_on(chat: Chat) -> Non
     assert "neither a document nor a plan" in turn(chat)
 
 
+def test_the_script_takes_up_every_message_it_is_given(chat: Chat) -> None:
+    doc = create(chat.workspace, "doc", text="Start.")
+    chat.post("First thing")
+    reply = turn(chat, "Second thing")
+    assert chat.workspace.artifact(doc).data["text"] == (
+        "Start.\n\n- First thing\n\n- Second thing"
+    )
+    assert reply.startswith("Noted: First thing.")
+    assert "Noted: Second thing." in reply
+
+
+def test_the_script_does_not_write_a_thing_twice(chat: Chat) -> None:
+    doc = create(chat.workspace, "doc", text="Start.")
+    turn(chat, "One thing")
+    assert "says so already" in turn(chat, "One thing")
+    assert chat.workspace.artifact(doc).version == 2
+
+
+def test_the_script_asks_where_a_message_says_too_little(chat: Chat) -> None:
+    doc = create(chat.workspace, "doc", text="Start.")
+    chat.post("Please add a section.")
+    with hosting(agent.agent):
+        chat.run_turn()
+        (paused,) = chat.events(core.RunPaused)
+        (request,) = paused.requests
+        assert (request.tool_name, request.kind) == ("ask_user", "question")
+        assert request.args["choices"] == ["Goals", "Pricing", "Risks"]
+        chat.workspace.commit(
+            core.AnswerDeferred(
+                run_id=paused.run_id, tool_call_id=request.tool_call_id, answer="Pricing"
+            )
+        )
+        chat.run_turn()
+    assert chat.said()[-1].startswith("Noted: Pricing.")
+    assert chat.workspace.artifact(doc).data["text"] == "Start.\n\n- Pricing"
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_the_script_starts_over_if_that_is_approved(chat: Chat, approved: bool) -> None:
+    doc = create(chat.workspace, "doc", text="Start.")
+    chat.post("Let us start over.")
+    with hosting(agent.agent):
+        chat.run_turn()
+        (paused,) = chat.events(core.RunPaused)
+        (request,) = paused.requests
+        assert (request.tool_name, request.kind) == ("clear_doc", "approval")
+        assert request.args == {"doc_id": doc}
+        answer = core.AnswerDeferred(
+            run_id=paused.run_id,
+            tool_call_id=request.tool_call_id,
+            approved=approved,
+            answer=None if approved else "Not yet",
+        )
+        chat.workspace.commit(answer)
+        chat.run_turn()
+    assert chat.workspace.artifact(doc).data["text"] == ("" if approved else "Start.")
+    assert ("is empty" if approved else "Not yet") in chat.said()[-1]
+
+
 def test_set_status_proposes_and_knows_its_tasks(chat: Chat) -> None:
     tasks = {"t1": {"title": "Write"}}
     plan = create(chat.workspace, "plan", goal="Ship", tasks=tasks)

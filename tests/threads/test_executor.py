@@ -114,6 +114,30 @@ def test_periodic_tasks_run_again_and_again(local: executor.LocalExecutor) -> No
     until(lambda: ran.count("seconds") > 2 and ran.count("delta") > 2)
 
 
+def test_a_delayed_call_comes_after_a_while_and_equal_ones_are_one(
+    local: executor.LocalExecutor,
+) -> None:
+    begun = time.monotonic()
+    for _ in range(3):
+        executor.enqueue("tests.note", "later", delay_seconds=0.3)
+    executor.enqueue("tests.note", "now")
+    until(lambda: ran == ["now", "later"])
+    assert time.monotonic() - begun >= 0.3
+    executor.enqueue("tests.note", "end")
+    until(lambda: ran == ["now", "later", "end"])
+
+
+def test_what_runs_long_is_cut_short_as_it_stops(
+    local: executor.LocalExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "_on_stop", [])
+    executor.on_stop(go_on.set)
+    executor.enqueue("tests.wait")
+    assert started.wait(10)
+    assert local.stop(60)
+    assert ran == ["waited"]
+
+
 def test_with_celery_it_only_hands_over(
     local: executor.LocalExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +150,11 @@ def test_with_celery_it_only_hands_over(
     with override_settings(ARTIFACTR={"EXECUTOR": "celery"}):
         executor.start()
         executor.enqueue("tests.note", "there", expires_seconds=30)
-    assert sent == [(("there",), {"expires": 30, "retry": False})]
+        executor.enqueue("tests.note", "then", delay_seconds=5)
+    assert sent == [
+        (("there",), {"expires": 30, "retry": False}),
+        (("then",), {"expires": None, "retry": False, "countdown": 5}),
+    ]
     assert ran == []
 
 

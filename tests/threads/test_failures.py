@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import pytest
-from pydantic_ai import CallDeferred, DeferredToolRequests, RunContext
+from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
@@ -14,7 +14,7 @@ from tests.support.models import Script, agent_with, call, hosting, say
 from tests.support.racing import Background
 from tests.threads.conftest import Chat
 from threads import models
-from threads.agent import failures, turn
+from threads.agent import failures, running
 
 SECRET = "sk-very-secret"
 
@@ -118,7 +118,7 @@ def test_a_tool_that_never_lets_go_ends_its_turn_and_holds_up_no_other(
         go_on.wait(60)
         return "too late"
 
-    monkeypatch.setattr(turn, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(running, "GRACE_SECONDS", 0.5)
     chat.post("Try")
     with hosting(
         agent_with(Script(call("block"), say("late")).model, tools=[block]), TURN_SECONDS=1
@@ -139,20 +139,6 @@ def test_an_agent_that_is_not_there_ends_the_turn(chat: Chat) -> None:
         chat.run_turn()
     (ended,) = chat.events(core.RunEnded)
     assert ended.reason == "agent_unknown"
-
-
-def test_a_tool_that_waits_for_a_person_ends_the_turn(chat: Chat) -> None:
-    def ask(ctx: RunContext[Any]) -> str:
-        raise CallDeferred
-
-    chat.post("Try")
-    agent = agent_with(
-        Script(call("ask")).model, tools=[ask], output_type=[str, DeferredToolRequests]
-    )
-    with hosting(agent):
-        chat.run_turn()
-    (ended,) = chat.events(core.RunEnded)
-    assert ended.reason == "cannot_pause"
 
 
 def test_a_reply_that_is_too_long_is_cut(chat: Chat) -> None:

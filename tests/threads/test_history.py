@@ -52,11 +52,13 @@ def test_a_segment_names_its_run_its_hash_and_its_place(chat: Chat) -> None:
     chat.post("Hello?")
     with hosting(Script(say("Hello."))):
         chat.run_turn()
-    segment = models.HistorySegment.objects.get()
-    assert segment.run_id == chat.runs()[0].id
-    assert hashlib.sha256(segment.data).hexdigest() == segment.sha256
-    assert (segment.number, segment.usable, segment.reason) == (1, True, None)
-    assert segment.seen_seq == 2  # the thread and its message; the run's own facts come after
+    sent, answered = models.HistorySegment.objects.order_by("number")
+    for number, segment in enumerate([sent, answered], start=1):
+        assert segment.run_id == chat.runs()[0].id
+        assert hashlib.sha256(segment.data).hexdigest() == segment.sha256
+        assert (segment.number, segment.usable, segment.reason) == (number, True, None)
+        assert segment.seen_seq == 3  # the thread, its message, and the start of the run
+    assert (sent.told, answered.told) == ("[2]", "[]")
 
 
 def test_a_failed_turn_is_remembered_with_every_call_answered(chat: Chat) -> None:

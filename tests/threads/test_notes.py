@@ -1,12 +1,16 @@
 """What the agent is told of others' changes: once each, in its prompt, kept in its history."""
 
+from typing import Any
+
 import pytest
 
 from artifacts import core
 from tests.support.cast import BEN
-from tests.support.models import Gate, Script, call, hosting, say
+from tests.support.kinds import Board, Paper
+from tests.support.models import PATIENCE, Gate, Script, agent_with, call, hosting, say
+from tests.support.racing import Background
 from tests.threads.conftest import Chat
-from tests.threads.test_turns import in_thread
+from threads.agent import ArtifactWorkspace
 
 OPENING = "<workspace-changes>"
 
@@ -72,11 +76,11 @@ def test_a_change_during_a_turn_is_told_in_the_next(chat: Chat, paper: str) -> N
     chat.post("Slowly")
     gate = Gate(say("ok"))
     with hosting(Script(gate)):
-        running = in_thread(chat.run_turn)
-        assert gate.reached.wait(10)
+        running = Background(chat.run_turn)
+        assert gate.reached.wait(PATIENCE)
         edit(chat, paper, "One", "Two")
         gate.opened.set()
-        running.join(10)
+        running.result()
 
     (prompts,) = turn(chat)
     assert sum("v1 → v2" in each for each in prompts) == 1
@@ -128,6 +132,61 @@ def test_notices_are_not_told(chat: Chat) -> None:
     chat.post("Lunch at noon", kind="notice")
     (prompts,) = turn(chat)
     assert prompts == ["Go on"]
+
+
+def noticing(*steps: Any) -> tuple[Any, Script]:
+    """An agent that is told of notices."""
+    script = Script(*steps)
+    capability = ArtifactWorkspace(types=[Paper, Board], notices=True)
+    return agent_with(script.model, capabilities=[capability]), script
+
+
+def test_an_agent_that_asks_for_notices_is_told_each_once(chat: Chat) -> None:
+    chat.post("Lunch at noon", actor=BEN, kind="notice")
+    agent, script = noticing(call("list_artifacts"), say("ok"), say("ok"))
+    with hosting(agent):
+        chat.post("Go on")
+        chat.run_turn()
+        chat.post("And on")
+        chat.run_turn()
+    for number in range(3):
+        told = [each for each in script.prompts(number) if "Ben noted: Lunch at noon" in each]
+        assert len(told) == 1, number
+        assert told[0].startswith(OPENING)
+
+
+def test_a_notice_during_a_run_is_in_its_next_request(chat: Chat) -> None:
+    gate = Gate(call("list_artifacts"))
+    agent, script = noticing(gate, say("ok"))
+    chat.post("Go on")
+    with hosting(agent):
+        running = Background(chat.run_turn)
+        assert gate.reached.wait(PATIENCE)
+        chat.post("Lunch is cold", actor=BEN, kind="notice")
+        gate.opened.set()
+        running.result()
+    assert not any("Lunch" in each for each in script.prompts(0))
+    assert sum("Ben noted: Lunch is cold" in each for each in script.prompts(1)) == 1
+    # It steered nothing and started nothing.
+    assert len(chat.runs()) == 1
+    assert chat.said() == ["Go on", "Lunch is cold", "ok"]
+
+
+def test_an_acceptance_with_own_edits_is_told_with_them(chat: Chat) -> None:
+    paper = core.CreateArtifact(kind="paper", data={"text": "One line."})
+    chat.workspace.commit(paper)
+    edit = {"old": "One", "new": "Two"}
+    step = call("edit_text", artifact_id=paper.artifact_id, edits=[edit], propose=True)
+    turn(chat, step, say("Proposed."))
+    (proposal,) = chat.workspace.proposals("pending")
+    changes = core.TextEdits(edits=(core.TextEdit(old="line", new="row"),))
+    chat.workspace.as_actor(BEN).commit(
+        core.RespondToProposal(proposal_id=proposal.id, decision="accept", changes=changes)
+    )
+    (prompts,) = turn(chat)
+    (told,) = [each for each in prompts if "accepted your proposal" in each]
+    assert f"Ben accepted your proposal {proposal.id}" in told
+    assert "'line' became 'row'" in told
 
 
 def test_what_people_write_cannot_close_the_tag(chat: Chat, paper: str) -> None:

@@ -5,13 +5,27 @@ from typing import Any
 import pytest
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo
 
 from artifacts import core
 from tests.support.cast import ANA, BEN
+from tests.support.kinds import Board, Paper
 from tests.support.models import Script, agent_with, call, hosting, say
 from tests.threads.conftest import Chat
 from threads import selectors
-from threads.agent import Session
+from threads.agent import ArtifactWorkspace, Session, function_model
+
+
+class Tally(core.Artifact):
+    """A kind without any text."""
+
+    count: int = 0
+
+
+class Stricter(core.Artifact, abstract=True):
+    """What a later release makes of it."""
+
+    count: str
 
 
 def create(chat: Chat, kind: str = "paper", **data: Any) -> str:
@@ -130,6 +144,8 @@ def test_a_conflict_comes_back_with_the_version_in_force(chat: Chat) -> None:
 
     (answer,) = told(chat, call("stale"), tools=[stale])
     assert "version_conflict" in answer
+    assert "Changed since version 1:\n- version 2 by Ben: " in answer
+    assert """{"old":"One","new":"Ben's"}""" in answer
     assert f"{paper} (paper, version 2)\nBen's line." in answer
 
 
@@ -138,6 +154,90 @@ def test_data_that_does_not_fit_comes_back(chat: Chat) -> None:
     (answer,) = told(chat, wrong)
     assert "validation_failed" in answer
     assert "title" in answer
+
+
+def test_every_problem_of_the_data_comes_back(chat: Chat) -> None:
+    wrong = call("create_artifact", kind="board", data={"goal": 1, "jobs": {"a": {}}, "x": 1})
+    (answer,) = told(chat, wrong)
+    problems = answer.splitlines()[1:]
+    assert [each.split(":")[0] for each in problems] == [
+        "- data.goal",
+        "- data.jobs.a.title",
+        "- data.x",
+    ]
+
+
+def test_a_kind_says_which_of_its_fields_are_texts(chat: Chat) -> None:
+    board = create(chat, "board", goal="Ship")
+    tally = create(chat, "tally", count=1)
+    edits = [{"old": "Ship", "new": "Sail"}]
+    known = [ArtifactWorkspace(types=[Board, Tally])]
+    none, other, right = told(
+        chat,
+        call("edit_text", artifact_id=tally, edits=edits),
+        call("edit_text", artifact_id=board, edits=edits),
+        call("edit_text", artifact_id=board, edits=edits, field="goal"),
+        capabilities=known,
+    )
+    assert none.endswith("Use a tool made for this kind, or say that you have none.")
+    assert other.endswith("has no text field 'text'. Its text fields are: goal.")
+    assert right.startswith("Proposed")
+    statuses = [each.status for each in chat.events(core.ToolReturned)]
+    assert statuses == ["error", "retry", "ok"]
+
+
+def test_no_tool_takes_raw_patches(chat: Chat) -> None:
+    schemas: list[str] = []
+
+    async def look(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        schemas.extend(str(each.parameters_json_schema) for each in info.function_tools)
+        return say("ok")
+
+    chat.post("Go")
+    with hosting(agent_with(function_model(look))):
+        chat.run_turn()
+    assert len(schemas) == 5
+    assert "old" in "".join(schemas)
+    assert not any(word in each for each in schemas for word in ("'op'", "'ops'", "json_patch"))
+
+
+def test_a_listing_is_bounded_and_goes_on(chat: Chat) -> None:
+    """What the agent has no business with takes no room in it."""
+    for _ in range(4):
+        create(chat, "maintained_value", text="Not for this agent")
+    papers = [create(chat, text=f"Paper {number}") for number in range(5)]
+    capability = ArtifactWorkspace(types=[Paper], listed=3)
+    first, rest = told(
+        chat,
+        call("list_artifacts"),
+        call("list_artifacts", kind="paper", after=papers[2]),
+        capabilities=[capability],
+    )
+    assert [each.split(" ")[0] for each in first.splitlines()] == [*papers[:3], "There"]
+    assert f"list kind 'paper' after '{papers[2]}'" in first
+    assert [each.split(" ")[0] for each in rest.splitlines()] == papers[3:]
+
+
+def test_what_is_shown_is_bounded(chat: Chat) -> None:
+    paper = create(chat, text="word " * 100)
+    capability = ArtifactWorkspace(types=[Paper], shown_chars=20)
+    (answer,) = told(chat, call("read_artifact", artifact_id=paper), capabilities=[capability])
+    assert answer.splitlines()[1:] == ["word word word word ", "… (cut at 20 characters)"]
+
+
+def test_what_no_longer_fits_its_kind_is_shown_as_it_is(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tally = create(chat, "tally", count=1)
+    monkeypatch.setattr(Tally, "model_validate", Stricter.model_validate)
+    answers = told(
+        chat,
+        call("read_artifact", artifact_id=tally),
+        call("list_artifacts"),
+        capabilities=[ArtifactWorkspace(types=[Tally])],
+    )
+    assert answers[0] == f'{tally} (tally, version 1)\n{{\n  "count": 1\n}}'
+    assert answers[1].startswith(tally)
 
 
 def test_an_unknown_artifact_is_a_plain_failure(chat: Chat) -> None:
@@ -221,6 +321,22 @@ def test_the_model_is_told_what_it_follows_and_the_mode_afresh(chat: Chat) -> No
     assert "suggest mode" in before
     assert paper not in before
     assert f"- {paper} (paper, version 1)" in after
+
+
+def test_of_much_that_it_follows_the_newest_is_named(chat: Chat) -> None:
+    papers = [create(chat, text=f"Paper {number}") for number in range(5)]
+    chat.workspace.commit(core.SetFocus(thread_id=chat.id, artifact_ids=tuple(papers)))
+    seen: list[str] = []
+
+    async def look(messages: list[ModelMessage]) -> ModelResponse:
+        seen.append(str(messages[-1].instructions))  # type: ignore[union-attr]
+        return say("ok")
+
+    capability = ArtifactWorkspace(types=[Paper], followed=2)
+    told(chat, look, capabilities=[capability])
+    assert [each in seen[0] for each in papers] == [False, False, False, True, True]
+    assert "- and 3 more" in seen[0]
+    assert "Paper" not in seen[0]
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -10,12 +10,14 @@ import pytest
 from django.db import connections
 
 from artifacts import clock, core
-from artifacts.workspace import Fence, Workspace, open_workspace
+from artifacts.workspace import Fence, Workspace
 from tests.support.cast import ANA, BEN
 from tests.support.models import Gate, Script, call, hosting, say
+from tests.support.racing import Background, all_of
 from tests.threads.conftest import Chat
+from tests.threads.dying import after_the_wait
 from threads import models, selectors
-from threads.services import turns
+from threads.services import endings, turns
 
 
 def test_it_answers_a_message(chat: Chat) -> None:
@@ -145,7 +147,7 @@ def test_two_turns_of_a_thread_never_overlap(
         if not claims:
             assert most > 1 or collisions, "nothing raced, so the run with claims proves nothing"
             return
-        while selectors.waiting().exists():
+        while selectors.waiting(clock.now(), limit=1):
             chat.run_turn()
     assert (most, collisions) == (1, [])
     taken = [id for each in chat.events(core.RunStarted) for id in each.message_ids]
@@ -172,29 +174,6 @@ def test_a_turn_that_lost_its_claim_writes_nothing_more(chat: Chat) -> None:
         first.join(10)
     assert chat.said() == ["Hello?"]
     assert [run.status for run in chat.runs()] == ["running"]
-
-
-def test_what_a_dead_worker_left_is_recorded_and_taken_again(chat: Chat) -> None:
-    chat.post("Hello?")
-    _die_in_a_turn(chat)
-    with hosting(Script(say("Here I am."))):
-        chat.run_turn()
-    first, second = models.Run.objects.order_by("pk")
-    assert (first.status, first.reason) == ("failed", "abandoned")
-    assert (second.status, second.retry_of) == ("completed", first.public_id)
-    assert chat.said() == ["Hello?", "Here I am."]
-
-
-def test_a_message_that_kills_every_worker_is_given_up(chat: Chat) -> None:
-    chat.post("Poison")
-    for _ in range(3):
-        _die_in_a_turn(chat)
-    with hosting(Script(say("Alive."))):
-        chat.run_turn()
-        assert models.Run.objects.latest("pk").reason == "poison"
-        chat.post("And now?")
-        chat.run_turn()
-    assert chat.said()[-1] == "Alive."
 
 
 def test_a_sweep_wakes_what_was_asked_and_not_taken(
@@ -225,16 +204,16 @@ def test_the_reply_history_and_taken_mark_are_one_transaction_with_the_end(
 
     with hosting(Script(say("Hello."), say("Hello again."))):
         with monkeypatch.context() as patch:
-            patch.setattr(turns, "taking", crash)
+            patch.setattr(endings, "taking", crash)
             with pytest.raises(RuntimeError):
                 chat.run_turn()
         assert chat.said() == ["Hello?"]
-        assert models.HistorySegment.objects.count() == 0
+        assert models.HistorySegment.objects.count() == 1  # what the model was sent
         assert [run.status for run in chat.runs()] == ["running"]
-        chat.run_turn()
+        with after_the_wait(chat):
+            chat.run_turn()
 
     assert chat.said() == ["Hello?", "Hello again."]
-    assert models.HistorySegment.objects.count() == 1
     row = models.Thread.objects.get(public_id=chat.id)
     assert row.taken_seq == row.asked_seq
 
@@ -269,10 +248,10 @@ def test_runs_share_no_state(open_chat: Callable[[], Chat]) -> None:
         return say(" ".join(prompts))
 
     with hosting(Script(*[echo] * 10)):
-        threads = [in_thread(chat.run_turn) for chat in chats]
-        for thread in threads:
-            thread.join(30)
+        all_of([Background(chat.run_turn) for chat in chats])
     for chat in chats:
+        (run,) = models.Run.objects.filter(thread__public_id=chat.id)
+        assert (run.status, run.reason) == ("completed", None)
         assert chat.said() == [chat.id, f"['{chat.id}']"]
 
 
@@ -293,11 +272,3 @@ def _take_over(chat: Chat) -> None:
     with clock.moved(timedelta(hours=1)):
         fence = chat.workspace.acquire_lease(f"thread:{chat.id}", "another process", 7200)
     assert fence is not None
-
-
-def _die_in_a_turn(chat: Chat) -> None:
-    """Begin a turn and never end it, as a worker that is killed."""
-    workspace = open_workspace(chat.workspace.id, actor=turns.SYSTEM)
-    with turns.claimed(workspace, chat.id) as claim:
-        assert claim is not None
-        turns.begin(claim, chat.id)

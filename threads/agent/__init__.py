@@ -2,7 +2,18 @@
 
 from .agents import Hosted
 from .capability import ArtifactWorkspace
+from .forward import ArtifactDraft, NullChannel, forward_live
+from .history import load_history
 from .models import function_model
 from .session import Session
 
-__all__ = ["ArtifactWorkspace", "Hosted", "Session", "function_model"]
+__all__ = [
+    "ArtifactDraft",
+    "ArtifactWorkspace",
+    "Hosted",
+    "NullChannel",
+    "Session",
+    "forward_live",
+    "function_model",
+    "load_history",
+]

@@ -15,17 +15,18 @@ from pydantic_ai.exceptions import (
 )
 
 from artifacts.core import Rejection, Unavailable
+from threads.services.endings import Ending
 
-from .agents import AgentUnknown
-from .history import HistoryUnreadable
+from .agents import AgentUnknown, NeverPauses
+from .instructions import NoInstructions
+
+
+class HistoryUnreadable(ValueError):
+    """Stored history that this version of the agent library cannot read."""
 
 
 class EmptyReply(Exception):
     """The model ended without a word."""
-
-
-class CannotPause(Exception):
-    """A tool asked to wait for a person."""
 
 
 class ToolCrashed(Exception):
@@ -47,8 +48,8 @@ class RequestTimedOut(Exception):
 REASONS: dict[type[Exception], tuple[str, str]] = {
     AgentUnknown: ("agent_unknown", "This installation has no agent of the thread's name."),
     HistoryUnreadable: ("history_unreadable", "The stored history of this thread is unreadable."),
+    NeverPauses: ("cannot_pause", "The agent asks people, and is not set up to wait for them."),
     EmptyReply: ("empty_reply", "The model answered nothing."),
-    CannotPause: ("cannot_pause", "A tool asked to wait for a person, which turns cannot do."),
     RequestTimedOut: ("model_timeout", "The model did not answer in time."),
     RunTimedOut: ("turn_timeout", "The turn took longer than it may."),
     TurnStuck: ("turn_timeout", "The turn took longer than it may."),
@@ -65,9 +66,17 @@ def explained(error: BaseException) -> tuple[str, str]:
     """Reason and sentence for whatever ended a turn."""
     if isinstance(error, ToolCrashed):
         return "tool_failed", f"The tool {error.tool_name} failed."
+    if isinstance(error, NoInstructions):
+        return "recipe_refused", f"The recipe {error.recipe} was not rendered ({error.code})."
     if isinstance(error, ModelHTTPError):
         return "model_failed", f"The model's provider answered with status {error.status_code}."
     for cls, reason in REASONS.items():
         if isinstance(error, cls):
             return reason
     return "internal_error", "The turn failed for a reason that is in the server's own log."
+
+
+def failed(error: BaseException) -> Ending:
+    """The ending of a turn that this error ended."""
+    reason, sentence = explained(error)
+    return Ending("failed", reason=reason, error=sentence)

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 log = logging.getLogger(__name__)
 
@@ -23,9 +23,50 @@ _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
 
-def submit(work: Coroutine[Any, Any, R]) -> Future[R]:
-    """Run `work` on the loop; cancelling the future cancels it there."""
-    return asyncio.run_coroutine_threadsafe(work, _running())
+class Work(Generic[R]):
+    """Something that runs on the loop. Unlike a future's, its `cancel` only asks: what is cancelled
+    says itself how it ended."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, R]) -> None:
+        self.loop, self._work = loop, work
+        self.done: Future[R] = Future()
+        self._task: asyncio.Task[R] | None = None
+        loop.call_soon_threadsafe(self._start)
+
+    def cancel(self) -> None:
+        self.loop.call_soon_threadsafe(self._cancel)
+
+    def _start(self) -> None:
+        self._task = self.loop.create_task(self._work)
+        self._task.add_done_callback(self._take)
+
+    def _cancel(self) -> None:
+        assert self._task is not None, "asked after it was started"
+        self._task.cancel()
+
+    def _take(self, task: asyncio.Task[R]) -> None:
+        if task.cancelled():
+            self.done.set_exception(Cancelled())
+        elif (error := task.exception()) is not None:
+            self.done.set_exception(error)
+        else:
+            self.done.set_result(task.result())
+
+
+class Cancelled(Exception):
+    """The work was cancelled before it could say how it ended."""
+
+
+def submit(work: Coroutine[Any, Any, R]) -> Work[R]:
+    """Run `work` on the loop, with the caller's context."""
+    return Work(_running(), work)
+
+
+def is_stuck(loop: asyncio.AbstractEventLoop, *, within_seconds: float) -> bool:
+    """Whether something on the loop never yields."""
+    turned = threading.Event()
+    loop.call_soon_threadsafe(turned.set)
+    return not turned.wait(within_seconds)
 
 
 def _running() -> asyncio.AbstractEventLoop:
@@ -48,12 +89,13 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
             return
 
 
-def leave_behind() -> None:
+def leave_behind(stuck: asyncio.AbstractEventLoop) -> None:
     """Give the next turn a loop of its own: something on this one never yields. Should it yet, what
     is left there ends by itself."""
     global _loop  # noqa: PLW0603 - as above
     with _lock:
-        _loop = None
+        if _loop is stuck:
+            _loop = None
 
 
 def _forget() -> None:

@@ -6,30 +6,30 @@ Whatever the agent reads or changes joins the thread's focus, so it is told of l
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai.exceptions import ModelRetry
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.tools import RunContext
 
-from artifacts import conf, core
+from artifacts import core
 from artifacts.pool import in_pool
-from threads import selectors
 
+from .focus import follow
 from .session import Session
-
-LISTED = 100
-SHOWN_CHARS = 100_000
-FIRST_LINE_CHARS = 80
+from .showing import listed, shown
 
 Context = RunContext[Session[Any]]
 Tool = Callable[..., Awaitable[str]]
 
 
+@dataclass(frozen=True)
 class GenericTools:
     """The tools over some kinds of artifact."""
 
-    def __init__(self, types: Mapping[str, type[core.Artifact]]) -> None:
-        self.types = dict(types)
+    types: Mapping[str, type[core.Artifact]]
+    most_listed: int
+    most_chars: int
 
     def all(self) -> Sequence[Tool]:
         return (
@@ -40,20 +40,27 @@ class GenericTools:
             self.archive_artifact,
         )
 
-    async def list_artifacts(self, ctx: Context, kind: str | None = None) -> str:
+    async def list_artifacts(
+        self, ctx: Context, kind: str | None = None, after: str | None = None
+    ) -> str:
         """List the artifacts of this workspace: id, kind, version and first line.
 
         Args:
             kind: Only artifacts of this kind.
+            after: Only those that come after the artifact with this id, for the next page.
         """
         if kind is not None:
             self._check_kind(kind)
-        found = await ctx.deps.workspace.aartifacts(kind=kind, limit=LISTED)
-        lines = [
-            f"{each.id} ({each.kind}, version {each.version}): {_first_line(each)}"
-            for each in found
-            if each.kind in self.types
-        ]
+        kinds = self.types if kind is None else (kind,)
+        found: list[core.Versioned[Any]] = []
+        for each in kinds:
+            if (room := self.most_listed - len(found)) <= 0:
+                break
+            found += await ctx.deps.workspace.aartifacts(each, after=after, limit=room + 1)
+        lines = [listed(each) for each in found[: self.most_listed]]
+        if len(found) > self.most_listed:
+            last = found[self.most_listed - 1]
+            lines.append(f"There are more: list kind {last.kind!r} after {last.id!r}.")
         return "\n".join(lines) or "There are no artifacts yet."
 
     async def read_artifact(self, ctx: Context, artifact_id: str) -> str:
@@ -63,8 +70,8 @@ class GenericTools:
             artifact_id: Its id, as list_artifacts gives it.
         """
         current = await self._artifact(ctx, artifact_id)
-        await follow(ctx, artifact_id)
-        return shown(current)
+        await _follow(ctx, artifact_id)
+        return shown(current, most=self.most_chars)
 
     async def create_artifact(self, ctx: Context, kind: str, data: dict[str, Any]) -> str:
         """Create an artifact.
@@ -77,7 +84,7 @@ class GenericTools:
         command = core.CreateArtifact(kind=kind, data=data)
         outcome = await ctx.deps.workspace.acommit(command)
         if isinstance(outcome, core.Applied):
-            await follow(ctx, command.artifact_id)
+            await _follow(ctx, command.artifact_id)
         return said(outcome, f"creating {command.artifact_id}")
 
     async def edit_text(
@@ -98,7 +105,8 @@ class GenericTools:
             propose: Suggest the change for a person's decision instead of making it.
         """
         current = await self._artifact(ctx, artifact_id)
-        await follow(ctx, artifact_id)
+        _check_field(current, field)
+        await _follow(ctx, artifact_id)
         change = core.EditArtifact(
             artifact_id=artifact_id,
             base_version=current.version,
@@ -128,16 +136,6 @@ class GenericTools:
             raise ModelRetry(f"You work with these kinds only: {', '.join(sorted(self.types))}.")
 
 
-async def follow(ctx: Context, artifact_id: str) -> None:
-    """Put an artifact into the thread's focus, while there is room."""
-    session = ctx.deps
-    thread = await in_pool(selectors.thread, session.workspace, session.thread_id)
-    if artifact_id in thread.focus or len(thread.focus) >= conf.limits().focus_artifacts:
-        return
-    focus = (*thread.focus, artifact_id)
-    await session.workspace.acommit(core.SetFocus(thread_id=session.thread_id, artifact_ids=focus))
-
-
 def said(outcome: core.Outcome, what: str) -> str:
     """An outcome in words for a model."""
     match outcome:
@@ -148,15 +146,16 @@ def said(outcome: core.Outcome, what: str) -> str:
     return "Done."
 
 
-def shown(artifact: core.Versioned[Any]) -> str:
-    """An artifact as its kind shows it to an agent, with its id and version first."""
-    text = core.artifact_type(artifact.kind).model_validate(artifact.data).render_for_agent()
-    if len(text) > SHOWN_CHARS:
-        text = text[:SHOWN_CHARS] + f"\n… (cut at {SHOWN_CHARS} characters)"
-    archived = ", archived" if artifact.archived else ""
-    return f"{artifact.id} ({artifact.kind}, version {artifact.version}{archived})\n{text}"
+async def _follow(ctx: Context, artifact_id: str) -> None:
+    await in_pool(follow, ctx.deps.workspace, ctx.deps.thread_id, artifact_id)
 
 
-def _first_line(artifact: core.Versioned[Any]) -> str:
-    text = core.artifact_type(artifact.kind).model_validate(artifact.data).render_for_agent()
-    return (text.strip().splitlines() or ["(empty)"])[0][:FIRST_LINE_CHARS]
+def _check_field(artifact: core.Versioned[Any], field: str) -> None:
+    """Say what to do instead where there is no text to edit; a JSON Pointer finds out by itself."""
+    if field.startswith("/") or isinstance(artifact.data.get(field), str):
+        return
+    texts = [name for name, value in artifact.data.items() if isinstance(value, str)]
+    refused = f"{artifact.id} is of kind {artifact.kind} and has no text field {field!r}."
+    if texts:
+        raise ModelRetry(f"{refused} Its text fields are: {', '.join(texts)}.")
+    raise ToolFailed(f"{refused} Use a tool made for this kind, or say that you have none.")

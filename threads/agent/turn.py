@@ -1,141 +1,146 @@
-"""One turn, from claim to hand-over: the agent runs between `turns.begin` and `turns.end`."""
+"""One turn, from claim to hand-over: the agent runs between `openings` and `endings`."""
 
 from __future__ import annotations
 
 import logging
-import uuid
-from concurrent.futures import CancelledError
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai import Agent, DeferredToolRequests, UsageLimits, capture_run_messages
 from pydantic_ai.messages import ModelMessage
-from pydantic_ai.usage import RunUsage
-from pydantic_core import to_json
 
-from artifacts import conf, core
+from artifacts import conf, core, telemetry
 from artifacts.workspace import LeaseLost, open_workspace
-from threads.services import turns
+from threads.services import endings, leases, openings, steps, turns, watching
+from threads.services.endings import Ending
+from threads.services.live import RunLive, open_run
 
-from . import agents, history, loop
-from .failures import CannotPause, EmptyReply, TurnStuck, explained
-from .models import chosen_model
+from . import agents, history
+from .attempt import Attempt
+from .failures import explained, failed
+from .instructions import instructed
+from .running import Running
 from .session import Session
 
 log = logging.getLogger(__name__)
 
-# After its own limit a turn is cancelled; by then it has ended, or something on its loop is stuck.
-GRACE_SECONDS = 30.0
-
 
 def take_turn(workspace_id: str, thread_id: str) -> None:
-    """Answer what waits in a thread, unless somebody else is at it."""
+    """Do what waits in a thread, unless somebody else is at it."""
     workspace = open_workspace(workspace_id, actor=turns.SYSTEM)
     with turns.claimed(workspace, thread_id) as claim:
-        if claim is None:
+        if claim is None or watching.is_draining():
             return
-        turn = turns.begin(claim, thread_id)
-        if turn is not None:
-            _run(turn)
+        try:
+            _settle(claim, thread_id)
+            turn = openings.next_turn(claim, thread_id)
+            if turn is not None:
+                _take(turn)
+        except LeaseLost:
+            # Whoever holds the thread now records what became of its run.
+            log.warning("the claim on thread %s was lost", thread_id, exc_info=True)
+            return
     turns.hand_over(workspace, thread_id)
 
 
-def _run(turn: turns.Turn) -> None:
+def _settle(claim: leases.Claim, thread_id: str) -> None:
+    """End what a dead process left, or what stops while it is paused."""
+    left = endings.leftover(claim, thread_id)
+    if left is not None:
+        closing = history.closing_of(
+            left.history, in_doubt=left.in_doubt, keeps_open=left.keeps_open
+        )
+        endings.settle(claim, left, closing)
+
+
+def _take(turn: openings.Turn) -> None:
+    """One attempt, in a span of its own that goes on with the trace of whoever asked."""
+    place = telemetry.about(turn.workspace, thread_id=turn.thread.id, run_id=turn.run_id)
+    with telemetry.span("artifactr.turn", place, parent=turn.traceparent) as span:
+        steps.start(turn, telemetry.current().trace_id)
+        live = open_run(turn.workspace, turn.run_id)
+        attempt = Attempt(turn, live, open_calls=history.open_calls_of(turn.history))
+        try:
+            ended = _ended(turn, attempt, live)
+        finally:
+            live.close()
+        span.set_attribute("artifactr.turn.status", ended.status)
+        if ended.reason is not None:
+            span.set_attribute("artifactr.turn.reason", ended.reason)
+        _tell(span, ended)
+
+
+def _ended(turn: openings.Turn, attempt: Attempt, live: RunLive) -> endings.Ended:
+    """Run the agent in the host's context, and write how that ended."""
     try:
-        _end(turn, _waited_for(turn))
-    except LeaseLost:
-        # Whoever holds the thread now records what became of this run.
-        log.warning("run %s lost its claim before it ended", turn.run_id)
+        hosted = agents.hosted(turn.thread.agent)
+    except Exception as error:
+        log.exception("run %s has no agent", turn.run_id)
+        return end(turn, attempt, failed(error))
+    session = Session(turn.workspace, turn.thread.id, turn.run_id, hosted.app, attempt)
+    with _host_context(session) as refused:
+        if refused is not None:
+            return end(turn, attempt, failed(refused))
+        with instructed(hosted, session) as told:
+            if told.refused is not None:
+                return end(turn, attempt, failed(told.refused))
+            running = Running(attempt, hosted, session, told.text)
+            with watching.watched(running):
+                turn.claim.when_lost(lambda: running.cancel("lost"))
+                ending = running.wait()
+            live.close()  # what was sent can be watched before the log says that it is over
+        return end(turn, attempt, ending, list(running.messages))
 
 
-def _waited_for(turn: turns.Turn) -> turns.Ending:
-    """How the agent ended, or that it did not: a tool may swallow its cancellation, or block."""
-    work = loop.submit(_answer(turn))
-    turn.claim.when_lost(work.cancel)
+def end(
+    turn: openings.Turn, attempt: Attempt, ending: Ending, messages: Sequence[ModelMessage] = ()
+) -> endings.Ended:
+    """Write how an attempt ended; what the log refuses to hold ends it with that reason."""
+    attempt.close()
+    asked = [each.tool_call_id for each in ending.requests]
     try:
-        return work.result(conf.settings().TURN_SECONDS + GRACE_SECONDS)
-    except CancelledError as error:
-        if turn.claim.is_lost:
-            raise LeaseLost from error
-        return _failed(error)
-    except TimeoutError:
-        log.exception("run %s does not end; its loop is left behind", turn.run_id)
-        work.cancel()
-        loop.leave_behind()
-        return _failed(TurnStuck())
-
-
-def _end(turn: turns.Turn, ending: turns.Ending) -> None:
-    try:
-        turns.end(turn, ending)
+        return endings.end(
+            turn, replace(ending, piece=attempt.rest(messages, asked)), attempt.taken
+        )
     except LeaseLost:
         raise
     except core.Rejection as error:
+        log.warning("run %s ended with what is refused", turn.run_id, exc_info=True)
         reason, sentence = explained(error)
-        turns.end(turn, replace(ending, status="failed", reply=None, reason=reason, error=sentence))
+        refused = Ending("failed", reason=reason, error=sentence, usage=ending.usage)
+        return endings.end(turn, replace(refused, piece=attempt.rest(messages)), attempt.taken)
 
 
-async def _answer(turn: turns.Turn) -> turns.Ending:
-    """Run the agent; whatever happens, there is an ending."""
-    attempt = uuid.uuid4().hex  # pydantic-ai's id of this attempt: a run may have several
-    usage = RunUsage()
-    with capture_run_messages() as captured:
+@contextmanager
+def _host_context(session: Session[Any]) -> Iterator[Exception | None]:
+    """What the host puts around a turn; gives why that failed, should it."""
+    make = conf.function("TURN_CONTEXT")
+    if make is None:
+        yield None
+        return
+    try:
+        context = make(session)
+        context.__enter__()
+    except Exception as error:
+        log.exception("TURN_CONTEXT failed before run %s", session.run_id)
+        yield error
+        return
+    try:
+        yield None
+    finally:
+        # By now the turn has ended and is written; nothing in here may undo that.
         try:
-            hosted = agents.hosted(turn.thread.agent)
-            reply = await _reply(turn, hosted, attempt, usage)
-            ending = turns.Ending(status="completed", reply=reply)
-        except LeaseLost:
-            raise
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
-            log.exception("run %s failed", turn.run_id)
-            ending = _failed(error)
-    return _complete(ending, usage, [each for each in captured if each.run_id == attempt])
+            context.__exit__(None, None, None)
+        except Exception:
+            log.exception("TURN_CONTEXT failed after run %s", session.run_id)
 
 
-def _failed(error: BaseException) -> turns.Ending:
-    reason, sentence = explained(error)
-    return turns.Ending(status="failed", reason=reason, error=sentence)
-
-
-async def _reply(turn: turns.Turn, hosted: agents.Hosted, attempt: str, usage: RunUsage) -> str:
-    settings = conf.settings()
-    with Agent.parallel_tool_call_execution_mode("sequential"):
-        result: Any = await hosted.agent.run(
-            _prompt(turn),
-            message_history=history.unpacked(turn.history),
-            deps=Session(turn.workspace, turn.thread.id, turn.run_id, hosted.app),
-            model=chosen_model(),
-            conversation_id=turn.thread.id,
-            run_id=attempt,
-            usage=usage,
-            usage_limits=UsageLimits(
-                request_limit=settings.TURN_REQUESTS, tool_calls_limit=settings.TURN_TOOL_CALLS
-            ),
-            timeout=settings.TURN_SECONDS,
-        )
-    output = result.output
-    if isinstance(output, DeferredToolRequests):
-        raise CannotPause
-    reply = output if isinstance(output, str) else to_json(output).decode()
-    if not reply.replace("\0", "").strip():
-        raise EmptyReply
-    return reply
-
-
-def _prompt(turn: turns.Turn) -> list[str]:
-    """What changed since the thread last looked, then what was said, oldest first."""
-    notes = [f"<workspace-changes>\n{turn.notes}\n</workspace-changes>"] if turn.notes else []
-    return notes + [
-        each.event.content for each in turn.messages if isinstance(each.event, core.MessagePosted)
-    ]
-
-
-def _complete(ending: turns.Ending, usage: RunUsage, messages: list[ModelMessage]) -> turns.Ending:
-    """The ending with what was used and what the model has to remember."""
-    used = {
-        "requests": usage.requests,
-        "tool_calls": usage.tool_calls,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-    }
-    return replace(ending, usage=used, segments=history.packed(messages))
+def _tell(span: Any, ended: endings.Ended) -> None:
+    """Call the host's functions with a turn that ended; what they raise is noted and no more."""
+    for path, tell in conf.functions("TURN_ENDED"):
+        try:
+            tell(ended)
+        except Exception as error:
+            telemetry.note_error(span, error)
+            log.exception("%s failed with run %s", path, ended.run_id)

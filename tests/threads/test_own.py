@@ -1,0 +1,191 @@
+"""A host that runs its agent itself keeps the same log and history as turns do."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic_ai import DeferredToolRequests, RunContext
+from pydantic_ai.models.function import FunctionModel
+
+from artifacts import core
+from artifacts.pool import in_pool
+from tests.support.cast import ANA, BEN
+from tests.support.models import Script, agent_with, call, hosting, say
+from tests.support.racing import Background
+from tests.support.sites import wait_until
+from tests.threads.conftest import Chat
+from tests.threads.dying import Killed, killed
+from tests.threads.test_pauses import ASK
+from tests.threads.test_stopping import Endless
+from threads.agent import Session, load_history
+from threads.agent.own import OwnTurn
+from threads.services import turns
+
+
+def run(chat: Chat, model: FunctionModel, prompt: str, **kwargs: Any) -> Any:
+    """One run of an agent of the host's own, on its own loop."""
+
+    async def go() -> Any:
+        return await agent_with(model, **kwargs).run(
+            prompt,
+            deps=Session.start(chat.workspace, chat.id, app="theirs"),
+            message_history=await load_history(chat.workspace, chat.id),
+        )
+
+    return Background(lambda: asyncio.run(go())).result()
+
+
+def test_it_leaves_the_log_of_a_turn(chat: Chat) -> None:
+    script = Script(call("create_artifact", kind="paper", data={"text": "x"}), say("Done."))
+    result = run(chat, script.model, "Write")
+    assert result.output == "Done."
+    types = [each.event.type for each in chat.workspace.read()][1:]
+    assert types == [
+        "run_started",
+        "tool_called",
+        "artifact_created",
+        "focus_changed",
+        "tool_returned",
+        "message_posted",
+        "run_ended",
+    ]
+    (started,) = chat.events(core.RunStarted)
+    assert started.trigger == "api"
+    assert chat.workspace.read()[-1].actor.on_behalf_of == ANA  # type: ignore[union-attr]
+    (ended,) = chat.events(core.RunEnded)
+    assert ended.usage["requests"] == 2
+    assert chat.workspace.verify() == []
+
+
+def test_turns_and_own_runs_share_one_history(chat: Chat) -> None:
+    run(chat, Script(say("One.")).model, "First")
+    chat.post("Second")
+    script = Script(say("Two."))
+    with hosting(script):
+        chat.run_turn()
+    assert script.prompts(0) == ["First", "Second"]
+    third = Script(say("Three."))
+    run(chat, third.model, "Third")
+    assert third.prompts(0) == ["First", "Second", "Third"]
+
+
+def test_it_is_steered_and_told_what_changed(chat: Chat) -> None:
+    async def says(messages: object) -> Any:
+        await in_pool(lambda: chat.post("Faster", actor=BEN))
+        return call("list_artifacts")
+
+    script = Script(says, say("Done."))
+    run(chat, script.model, "Begin")
+    assert script.prompts(1) == ["Begin", "Ben wrote meanwhile:", "Faster"]
+    with hosting(Script()):
+        chat.run_turn()  # nothing is left for a turn
+    assert len(chat.runs()) == 1
+
+
+def test_tools_have_the_hosts_things(chat: Chat) -> None:
+    seen = []
+
+    def look(ctx: RunContext[Session[Any]]) -> str:
+        seen.append((ctx.deps.app, ctx.deps.run_id))
+        return "seen"
+
+    run(chat, Script(call("look"), say("ok")).model, "Look", tools=[look])
+    assert seen == [("theirs", chat.runs()[0].id)]
+
+
+def test_a_failure_ends_the_run_and_reaches_the_caller(chat: Chat) -> None:
+    async def breaks(messages: object) -> Any:
+        raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        run(chat, Script(breaks).model, "Try")
+    (ended,) = chat.events(core.RunEnded)
+    assert (ended.status, ended.reason) == ("failed", "internal_error")
+    assert run(chat, Script(say("Fine.")).model, "Again").output == "Fine."
+
+
+def test_one_run_at_a_time_whoever_drives_it(chat: Chat) -> None:
+    chat.post("Hello?")
+    inside = []
+
+    async def meanwhile(messages: object) -> Any:
+        await in_pool(chat.run_turn)  # a worker's wake-up meets the claim
+        inside.extend(each.status for each in await in_pool(chat.runs))
+        return say("Done.")
+
+    with hosting(Script(say("Hello."))):
+        run(chat, Script(meanwhile).model, "Begin")
+        assert inside == ["running"]
+        chat.run_turn()
+    assert [each.trigger for each in chat.events(core.RunStarted)] == ["api", "message"]
+    assert chat.said() == ["Hello?", "Done.", "Hello."]
+
+
+def test_cancelling_it_ends_it_as_stopped(chat: Chat) -> None:
+    endless = Endless()
+
+    async def go() -> None:
+        agent = agent_with(Script(endless).model)
+        task = asyncio.create_task(agent.run("Wait", deps=Session.start(chat.workspace, chat.id)))
+        await asyncio.to_thread(endless.reached.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    Background(lambda: asyncio.run(go())).result()
+    assert [each.status for each in chat.runs()] == ["stopped"]
+
+
+def test_its_pause_goes_on_in_a_turn(chat: Chat) -> None:
+    output = [str, DeferredToolRequests]
+    run(chat, Script(ASK).model, "Paint it", output_type=output)
+    (paused,) = chat.runs()
+    assert paused.status == "paused"
+    chat.workspace.commit(
+        core.AnswerDeferred(
+            run_id=paused.id, tool_call_id=paused.pending[0].tool_call_id, answer="blue"
+        )
+    )
+    with hosting(agent_with(Script(say("Blue.")).model, output_type=output)):
+        chat.run_turn()
+    assert [each.status for each in chat.runs()] == ["completed"]
+    assert chat.said() == ["Blue."]
+
+
+def test_one_whose_process_died_is_recorded_and_not_taken_again(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Killed):
+        run_and_die(chat, monkeypatch, Script(killed))
+    assert [each.status for each in chat.runs()] == ["running"]
+    wait_until(lambda: turns.sweep() == 1)
+    with hosting(Script(say("Hello."))):
+        chat.run_turn()
+        (ended,) = chat.events(core.RunEnded)
+        assert (ended.status, ended.reason) == ("failed", "abandoned")
+        chat.post("Hello?")
+        chat.run_turn()
+    (_, second) = chat.events(core.RunStarted)
+    assert second.retry_of is None
+    assert chat.said() == ["Hello?", "Hello."]
+
+
+def run_and_die(chat: Chat, monkeypatch: pytest.MonkeyPatch, script: Script) -> None:
+    """The process is gone before it can say how the run ended."""
+
+    async def gone(*args: object) -> None:
+        return None
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OwnTurn, "_end", gone)
+        run(chat, script.model, "Begin")
+
+
+def test_an_agent_without_the_capability_has_no_run(chat: Chat) -> None:
+    async def tool(ctx: RunContext[Session[Any]]) -> str:
+        await ctx.deps.record(core.AppEvent(name="seen", thread_id=chat.id))
+        return "ok"
+
+    with pytest.raises(core.InvalidState, match="has not begun"):
+        run(chat, Script(call("tool")).model, "Try", tools=[tool], capabilities=[])
+    assert chat.runs() == []

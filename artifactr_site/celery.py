@@ -1,8 +1,12 @@
 """The Celery app of the site; tasks live in the apps and are found there."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_process_init
+
+from artifactr_site import tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "artifactr_site.settings")
 
@@ -11,3 +15,9 @@ app = Celery("artifactr")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@worker_process_init.connect
+def _trace(**_: Any) -> None:
+    """In each child: what sends spans away is a thread, and threads are not forked."""
+    tracing.set_up()

@@ -101,10 +101,15 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# The longest turn ends well before the broker would give its message to another worker. TERM lets
+# turns end or be handed over (DRAIN_SECONDS); QUIT gives them this long before it cuts them off.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 30.0
 # The periodic tasks, static: beat keeps its own file and needs no tables.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "sweep-turns": {"task": "threads.sweep_turns", "schedule": 30.0},
     "purge-receipts": {"task": "artifacts.purge_receipts", "schedule": 3600.0},
+    "purge-uses": {"task": "feedback.purge_expired_uses", "schedule": 3600.0},
 }
 
 REST_FRAMEWORK = {

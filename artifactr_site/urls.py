@@ -1,14 +1,13 @@
-"""The site's routes: admin, REST under one versioned prefix, its schema, health."""
+"""The routes: the demo, the admin, REST under one versioned prefix, its schema, health."""
 
 from django.contrib import admin
 from django.urls import include, path
-from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from artifactr_site.health import healthz
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", include("artifactr_site.docplan.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path(
@@ -18,5 +17,7 @@ urlpatterns = [
     ),
     path("api/v1/", include("artifacts.api.urls")),
     path("api/v1/", include("threads.api.urls")),
+    path("api/v1/", include("learning.api.urls")),
+    path("api/v1/", include("feedback.api.urls")),
     path("healthz", healthz),
 ]

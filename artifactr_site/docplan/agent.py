@@ -1,8 +1,8 @@
-"""The demo's agent: the generic tools, two of its own for plans, and an offline model."""
+"""The demo's agent: the generic tools, a few of its own, and an offline model."""
 
 from __future__ import annotations
 
-from pydantic_ai import Agent, ModelRetry, RunContext
+from pydantic_ai import Agent, DeferredToolRequests, ModelRetry, RunContext
 from pydantic_ai.toolsets import FunctionToolset
 
 from artifacts.core import Outcome, Proposed
@@ -13,10 +13,10 @@ from .script import offline_model
 
 Context = RunContext[Session[None]]
 
-plan_tools: FunctionToolset[Session[None]] = FunctionToolset()
+own_tools: FunctionToolset[Session[None]] = FunctionToolset()
 
 
-@plan_tools.tool
+@own_tools.tool
 async def add_task(ctx: Context, plan_id: str, title: str) -> str:
     """Add a task to a plan.
 
@@ -29,7 +29,7 @@ async def add_task(ctx: Context, plan_id: str, title: str) -> str:
     return _said(await ctx.deps.workspace.acommit(command))
 
 
-@plan_tools.tool
+@own_tools.tool
 async def set_status(ctx: Context, plan_id: str, task_id: str, status: Status) -> str:
     """Say how far a task of a plan is.
 
@@ -45,16 +45,30 @@ async def set_status(ctx: Context, plan_id: str, task_id: str, status: Status) -
     return _said(await ctx.deps.workspace.acommit(command))
 
 
+@own_tools.tool(requires_approval=True)
+async def clear_doc(ctx: Context, doc_id: str) -> str:
+    """Empty a document, once a person has approved it.
+
+    Args:
+        doc_id: The document's artifact id.
+    """
+    doc = await ctx.deps.workspace.aget(Doc, doc_id)
+    command = doc.edit(lambda draft: setattr(draft, "text", ""))
+    return _said(await ctx.deps.workspace.acommit(command))
+
+
 def _said(outcome: Outcome) -> str:
     if isinstance(outcome, Proposed):
         return f"Proposed ({outcome.proposal_id}); a person will review it."
     return "Done."
 
 
+# Its output may also be what it waits for: an answer of somebody, or an approval.
 agent = Agent(
     offline_model(),
     deps_type=Session,
+    output_type=[str, DeferredToolRequests],
     instructions="You help people write a document and keep its plan. Be brief.",
-    toolsets=[plan_tools],
+    toolsets=[own_tools],
     capabilities=[ArtifactWorkspace(types=[Doc, Plan])],
 )

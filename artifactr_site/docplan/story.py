@@ -53,7 +53,7 @@ class Story:
         self._agent_answers()
         self._person_accepts()
         problems = open_workspace(self.place.public_id, actor=core.SystemActor()).verify()
-        _expect(not problems, f"the log does not verify: {', '.join(problems)}")
+        expect(not problems, f"the log does not verify: {', '.join(problems)}")
 
     def table(self) -> Iterator[tuple[str, str, str, str]]:
         """The log: number, actor, event, summary."""
@@ -72,7 +72,7 @@ class Story:
         workspace.commit(core.SetFocus(thread_id=self.thread_id, artifact_ids=focus))
         doc = workspace.get(Doc, self.doc_id)
         outcome = workspace.commit(doc.edit(_second_draft))
-        _expect(
+        expect(
             isinstance(outcome, core.Applied) and outcome.version == 2,
             "the person's edit did not give version 2 of the document",
         )
@@ -80,13 +80,13 @@ class Story:
     def _agent_answers(self) -> None:
         self.workspace.commit(core.PostMessage(thread_id=self.thread_id, content=REQUEST))
         run = self._ended_run()
-        _expect(run.status == "completed", f"the run is {run.status}, not completed")
+        expect(run.status == "completed", f"the run is {run.status}, not completed")
         doc = self.workspace.get(Doc, self.doc_id)
-        _expect(
+        expect(
             isinstance(doc.updated_by, core.AgentActor) and REQUEST in doc.data.text,
             "the agent did not edit the document",
         )
-        _expect(
+        expect(
             self.workspace.get(Plan, self.plan_id).version == 1,
             "the agent changed the plan instead of proposing a change",
         )
@@ -102,23 +102,23 @@ class Story:
 
     def _person_accepts(self) -> None:
         pending = self.workspace.proposals("pending")
-        _expect(len(pending) == 1, f"{len(pending)} proposals wait for a decision, not one")
+        expect(len(pending) == 1, f"{len(pending)} proposals wait for a decision, not one")
         row = Proposal.objects.get(workspace=self.place, public_id=pending[0].id)
         url = reverse("admin:artifactr_proposal_decide", args=[row.pk])
         browser = Client(headers={"host": "localhost"})
         browser.force_login(self.person)
         page = browser.get(url, secure=True)
-        _expect(page.status_code == 200, f"the decision page answered {page.status_code}")
+        expect(page.status_code == 200, f"the decision page answered {page.status_code}")
         form = hidden_fields(page.content.decode()) | {"decision": "accept"}
         done = browser.post(url, form, secure=True)
-        _expect(done.status_code == 302, f"the decision was answered with {done.status_code}")
-        _expect(
+        expect(done.status_code == 302, f"the decision was answered with {done.status_code}")
+        expect(
             self.workspace.proposal(pending[0].id).status == "accepted",
             "the proposal is not accepted",
         )
         plan = self.workspace.get(Plan, self.plan_id)
         titles = [task.title for task in plan.data.tasks.values()]
-        _expect(titles == [REQUEST], "the accepted task is not in the plan")
+        expect(titles == [REQUEST], "the accepted task is not in the plan")
 
 
 class _Hidden(HTMLParser):
@@ -145,6 +145,6 @@ def _second_draft(doc: Any) -> None:
     doc.text += "\n\nSecond draft, by a person."
 
 
-def _expect(is_so: bool, otherwise: str) -> None:
+def expect(is_so: bool, otherwise: str) -> None:
     if not is_so:
         raise NotAsTold(otherwise)

@@ -38,7 +38,8 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         login = seed.seed()
         site = f"http://{serving.HOST}:{port}"
-        self._say(f"Review proposals: {site}/admin/  (sign in as {login.username})")
+        self._say(f"Work with the agent: {site}/  (sign in as {login.username})")
+        self._say(f"Review proposals: {site}/admin/")
         self._say(_password_line(login))
         self._say(f"REST: {site}/api/v1/docs/  (workspace {seed.WORKSPACE_ID})")
         self._say("Ctrl-C stops.")

@@ -14,7 +14,7 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
-from benchmarks import floors, reads, scenes  # noqa: E402
+from benchmarks import floors, reads, records, scenes, uses  # noqa: E402
 from benchmarks.live import Live  # noqa: E402
 from benchmarks.measure import Timing, report, timed, timed_together  # noqa: E402
 
@@ -37,6 +37,11 @@ class Suite:
             (f"plan edit, {WRITERS} writers in one workspace", self.together),
             ("replay of 10,000 events", self.replay),
             ("tail of 50 in 100,000 events", self.tail),
+            ("ingest of records by the hundred", self.ingest),
+            ("bind, 3 blocks with 50 rows, one client", self.bind_one),
+            ("bind, 8 clients on one entity", self.bind_together),
+            ("feedback on a use", self.feedback),
+            ("purge of 100,000 expired uses", self.purge),
             ("live, idle sockets", self.live.idle),
             ("live, commit to delivery", self.live.delivery),
             ("live, another process", self.live.another_process),
@@ -75,6 +80,22 @@ class Suite:
 
     def tail(self, name: str) -> None:
         reads.tail(name, self.database, events=2_000 if self.quick else 100_000)
+
+    def ingest(self, name: str) -> None:
+        records.measure(name, self.database, seconds=self.seconds)
+
+    def bind_one(self, name: str) -> None:
+        uses.bind_one(name, self.database, seconds=self.seconds)
+
+    def bind_together(self, name: str) -> None:
+        uses.bind_together(name, self.database, seconds=self.seconds)
+
+    def feedback(self, name: str) -> None:
+        uses.feedback(name, self.database, seconds=self.seconds)
+
+    def purge(self, name: str) -> None:
+        count = 5_000 if self.quick else 100_000
+        uses.purge(name, self.database, uses=count, seconds=self.seconds)
 
     def _edits(self, name: str, factory: Any, texts: tuple[str, str, str]) -> None:
         def measured() -> dict[str, Timing]:

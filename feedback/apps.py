@@ -1,8 +1,9 @@
-"""The feedback app: it finds the feedback types of every installed app."""
+"""The feedback app: it finds the feedback types of every installed app. Beside `learning` it makes
+signals of feedback on turns, and beside `threads` it tells turns the texts of recipes."""
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.utils.module_loading import autodiscover_modules
 
 
@@ -13,4 +14,20 @@ class FeedbackConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from artifacts.surfaces import problems
+        from feedback.core import errors
+
+        problems.STATUS.update(errors.STATUS)
         autodiscover_modules("feedback_types")
+        if apps.is_installed("learning"):
+            self._learn_from_turns()
+
+    def _learn_from_turns(self) -> None:
+        from artifacts import extensions
+        from feedback.services import turns
+
+        extensions.register_participant(turns.signal_feedback)
+        if apps.is_installed("threads"):
+            from threads.agent.instructions import register_instruction_source
+
+            register_instruction_source(turns.instructions)

@@ -1,8 +1,9 @@
-"""The learning app; its one kind of artifact is found by the foundation."""
+"""The learning app: it plugs contracts and records into the write path, and search into migrate."""
 
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class LearningConfig(AppConfig):
@@ -10,3 +11,14 @@ class LearningConfig(AppConfig):
     label = "artifactr_learning"
     verbose_name = "Learning"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from artifacts import extensions
+        from artifacts.surfaces import problems
+        from learning.core import errors, render_errors
+        from learning.store import contracts, mirror, search
+
+        extensions.register_family(*contracts.FAMILY)
+        extensions.register_participant(mirror.mirror_revisions)
+        post_migrate.connect(search.install_after_migrate, sender=self)
+        problems.STATUS.update({**errors.STATUS, **render_errors.STATUS})

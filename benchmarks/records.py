@@ -1,0 +1,81 @@
+"""Taking in records by the hundred, beside one raw multi-row insert of as many rows."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import floors, scenes
+from benchmarks.measure import Timing, report, timed
+
+BATCH = 100
+TEXT = scenes.PARAGRAPH * 3
+CONTENT = {"kind": "failure", "signal": {"source": "end_user"}}
+TABLE = """CREATE TABLE floor_record (id {key}, workspace_id INTEGER NOT NULL, seq BIGINT NOT NULL,
+    public_id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, entity TEXT NOT NULL,
+    type TEXT NOT NULL, text TEXT NOT NULL, content TEXT NOT NULL, UNIQUE (workspace_id, seq))"""
+KEYS = {True: "INTEGER PRIMARY KEY", False: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"}
+COLUMNS = ("workspace_id", "seq", "public_id", "collection", "entity", "type", "text", "content")
+
+
+def measure(name: str, database: str, *, seconds: float) -> None:
+    """Batches of new records; the figures are of records, not of batches. `main` declares no field,
+    `outcomes` one, which is a second row for each record."""
+    connection = floors.connect()
+    connection.execute("DROP TABLE IF EXISTS floor_record")
+    connection.execute(TABLE.format(key=KEYS[floors.is_sqlite()]))
+    try:
+        floor = _each(timed(_raw(connection), seconds=seconds, warm_up=3))
+        plain = _each(timed(_ingest(name, "main"), seconds=seconds, warm_up=3))
+        declared = _each(timed(_ingest(name, "outcomes"), seconds=seconds, warm_up=3))
+    finally:
+        connection.execute("DROP TABLE floor_record")
+        connection.close()
+    floor_named = {"raw multi-row insert": floor}
+    report(name, database=database, ours=plain, floors=floor_named)
+    report(f"{name}, one declared field", database=database, ours=declared, floors=floor_named)
+
+
+def _each(timing: Timing) -> Timing:
+    return Timing(timing.per_second * BATCH, timing.p50_ms, timing.p99_ms)
+
+
+def _raw(connection: Any) -> Callable[[], None]:
+    """BEGIN, one INSERT of a hundred rows, COMMIT."""
+    row = "(" + ", ".join(["{p}"] * len(COLUMNS)) + ")"
+    sql = floors.sql(
+        f"INSERT INTO floor_record ({', '.join(COLUMNS)}) VALUES {', '.join([row] * BATCH)}"
+    )
+    begin = "BEGIN IMMEDIATE" if floors.is_sqlite() else "BEGIN"
+    seq, content = itertools.count(1), json.dumps(CONTENT)
+
+    def work() -> None:
+        values: list[Any] = []
+        for _ in range(BATCH):
+            number = next(seq)
+            values += (1, number, f"rec_{number:032x}", "outcomes", "agent:ada", "exception", TEXT,
+                       content)  # fmt: skip
+        connection.execute(begin)
+        connection.execute(sql, values)
+        connection.execute("COMMIT")
+
+    return work
+
+
+def _ingest(name: str, collection: str) -> Callable[[], None]:
+    """The same through the door: checked, numbered, salted, searchable."""
+    from learning.services.catalog import apply_catalog, files_of_package
+    from learning.services.records import ingest
+
+    workspace = scenes.opened(scenes.new_workspace(name), scenes.HOST)
+    apply_catalog(workspace, files_of_package("skills"))
+    record = {"collection": collection, "entity": "agent:ada", "type": "exception", "text": TEXT,
+              "content": CONTENT}  # fmt: skip
+    batch = [record] * BATCH
+
+    def work() -> None:
+        ingest(workspace, batch)
+
+    return work

@@ -1,0 +1,1 @@
+"""What applications do with uses: bind one, read it, say what came of it, purge the old ones."""

@@ -1,0 +1,158 @@
+"""Writing uses: one INSERT a bind, as what a use should improve is kept once for all that share it.
+
+No statement here locks a workspace. Expired uses are deleted a page at a time, and a target with
+its last use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+
+from artifacts.extensions import Transaction
+from artifacts.workspace import Database, database
+
+USES = "artifactr_feedback_artifactuse"
+TARGETS = "artifactr_feedback_usetarget"
+HEADS = "artifactr_feedback_usetargethead"
+SIGNALS = "artifactr_feedback_usesignal"
+
+VALUES = ", ".join(["%s"] * 13)
+INSERT = f"""
+    INSERT INTO {USES} (workspace_id, public_id, recipe_name, recipe_version, definition_hash,
+        render_sha256, truncated, snapshot_id, sender, idempotency_key, request_sha256, created_at,
+        expires_at, target_id)"""
+INSERT_ALONE = f"{INSERT} VALUES ({VALUES}, NULL) ON CONFLICT DO NOTHING"
+# The target is held while it is named, so that no purge takes it away in between.
+INSERT_ON_TARGET = f"""{INSERT}
+    SELECT {VALUES}, id FROM {TARGETS} WHERE workspace_id = %s AND sha256 = %s {{key_share}}
+    ON CONFLICT DO NOTHING"""
+INSERT_TARGET = f"""
+    INSERT INTO {TARGETS} (workspace_id, sha256, text) VALUES (%s, %s, %s)
+    ON CONFLICT DO NOTHING RETURNING id"""
+INSERT_HEAD = f"INSERT INTO {HEADS} (target_id, record_id) VALUES (%s, %s)"
+INSERT_SIGNAL = f"INSERT INTO {SIGNALS} (use_id, record_id) VALUES (%s, %s)"
+HOLD = f"SELECT id FROM {USES} WHERE workspace_id = %s AND public_id = %s {{key_share}}"
+KEY_SHARE = {"postgresql": "FOR KEY SHARE", "sqlite": ""}
+
+EXPIRED = f"SELECT id, target_id FROM {USES} WHERE {{condition}} LIMIT %s {{skip_locked}}"
+FREE_TARGETS = f"SELECT id FROM {TARGETS} WHERE id {{any}} {{skip_locked}}"
+UNUSED_TARGETS = f"""
+    SELECT t.id FROM {TARGETS} t WHERE t.id {{any}}
+    AND NOT EXISTS (SELECT 1 FROM {USES} u WHERE u.target_id = t.id)"""
+DELETE = "DELETE FROM {table} WHERE {column} {{any}}"
+
+# A target may be purged between being found and being named.
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewUse:
+    """What is kept of a bind; `target` is its learning target as JSON."""
+
+    public_id: str
+    recipe: tuple[str, int, str]
+    render_sha256: str
+    truncated: bool
+    sender: str
+    created_at: datetime
+    expires_at: datetime | None
+    snapshot_id: str | None = None
+    idempotency_key: str | None = None
+    request_sha256: str | None = None
+    target: str | None = None
+    heads: tuple[str, ...] = ()
+
+
+def add_use(workspace_pk: int, use: NewUse) -> bool:
+    """Keep a use; False where its sender has used its key before."""
+    db = database()
+    with _writing(db):
+        if use.target is None:
+            return _insert(db, workspace_pk, use)
+        for _ in range(TRIES):
+            if _insert(db, workspace_pk, use):
+                return True
+            _add_target(db, workspace_pk, use)
+    return False
+
+
+def hold_use(tx: Transaction, use_id: str) -> int | None:
+    """The key of a use that no purge takes away before the transaction ends; None if it is gone."""
+    sql = HOLD.format(key_share=KEY_SHARE[tx.connection.vendor])
+    rows = tx.execute(sql, (tx.workspace_pk, use_id))
+    return rows[0][0] if rows else None
+
+
+def link_signal(tx: Transaction, use_pk: int, record_id: str) -> None:
+    """Let a use's signals be listed."""
+    tx.execute(INSERT_SIGNAL, (use_pk, record_id))
+
+
+def delete_expired(now: datetime, created_until: datetime | None, most: int) -> int:
+    """Delete up to so many uses that ended, or were bound too long ago; how many it was.
+
+    What another purge or a writer holds is left to the next pass.
+    """
+    db = database()
+    condition, params = "expires_at <= %s", [db.moment(now)]
+    if created_until is not None:
+        condition, params = f"{condition} OR created_at <= %s", [*params, db.moment(created_until)]
+    sql = EXPIRED.format(condition=f"({condition})", skip_locked=db.skip_locked)
+    with db.writing():
+        db.run(db.patience)
+        rows = db.one(sql, (*params, most)).rows
+        if rows:
+            uses = [pk for pk, _ in rows]
+            _delete(db, (SIGNALS, "use_id"), (USES, "id"), pks=uses)
+            _delete_unused(db, {target for _, target in rows if target is not None})
+    return len(rows)
+
+
+def _writing(db: Database) -> AbstractContextManager[None]:
+    """SQLite's writers stand in line for their one lock; on PostgreSQL each statement commits."""
+    return db.writing() if db.connection.vendor == "sqlite" else nullcontext()
+
+
+def _insert(db: Database, workspace_pk: int, use: NewUse) -> bool:
+    values = (
+        workspace_pk, use.public_id, *use.recipe, use.render_sha256, use.truncated,
+        use.snapshot_id, use.sender, use.idempotency_key, use.request_sha256,
+        db.moment(use.created_at), db.moment(use.expires_at),
+    )  # fmt: skip
+    if use.target is None:
+        return db.one(INSERT_ALONE, values).count == 1
+    sql = INSERT_ON_TARGET.format(key_share=KEY_SHARE[db.connection.vendor])
+    return db.one(sql, (*values, workspace_pk, _sha256(use.target))).count == 1
+
+
+def _add_target(db: Database, workspace_pk: int, use: NewUse) -> None:
+    assert use.target is not None
+    with db.writing():
+        row = (workspace_pk, _sha256(use.target), use.target)
+        found = db.one(INSERT_TARGET, row).rows
+        if found:
+            db.run([(INSERT_HEAD, (found[0][0], record_id)) for record_id in use.heads])
+
+
+def _delete_unused(db: Database, targets: Iterable[int]) -> None:
+    """Held first and looked at then: whoever was about to name one waits, and makes it anew."""
+    held = db.one(db.spelled(FREE_TARGETS), (db.array(sorted(targets)),)).rows
+    unused = db.one(db.spelled(UNUSED_TARGETS), (db.array([pk for (pk,) in held]),)).rows
+    if unused:
+        _delete(db, (HEADS, "target_id"), (TARGETS, "id"), pks=[pk for (pk,) in unused])
+
+
+def _delete(db: Database, *places: tuple[str, str], pks: list[int]) -> None:
+    statements = [
+        (db.spelled(DELETE.format(table=table, column=column)), (db.array(pks),))
+        for table, column in places
+    ]
+    db.run(statements)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

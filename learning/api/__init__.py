@@ -1,0 +1,1 @@
+"""REST of catalog and records, beside that of the foundation and under the same prefix."""

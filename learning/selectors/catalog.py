@@ -1,0 +1,169 @@
+"""What is declared in a workspace, and which version of it is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from pydantic_core import from_json
+
+from artifacts.core.actors import Actor, actor_adapter
+from artifacts.core.errors import NotFound, ValidationFailed
+from artifacts.core.values import Id, Value
+from artifacts.workspace import Workspace
+from learning import models
+from learning.core.definitions import MODELS, AnyDefinition, Collection
+from learning.core.errors import ArtifactNotFound
+from learning.core.rules.listing import Key
+
+
+class DefinitionInfo(Value):
+    """One version of a declaration; `versions` are all there are of its name."""
+
+    type: str
+    name: str
+    version: int
+    definition_hash: str
+    active: bool
+    package: str | None = None
+    actor: Actor
+    at: datetime
+    body: dict[str, Any] | None = None
+    versions: tuple[int, ...] | None = None
+
+
+class DefinitionEntry(Value):
+    """A definition in a list: without its body."""
+
+    id: Id
+    type: str
+    name: str
+    version: int
+    definition_hash: str
+    active: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The active version of a collection."""
+
+    pk: int
+    version: int
+    definition: Collection
+
+
+def definition(
+    workspace: Workspace, type_name: str, name: str, version: int | None = None
+) -> DefinitionInfo:
+    """A definition with its body: the version asked for, else the one in force."""
+    workspace.require("read_catalog", name)
+    rows = _rows(workspace).filter(type=type_name, name=name[:200])
+    every = {row.version: row for row in rows.select_related("active__package").order_by("version")}
+    if version is None:
+        row = next((each for each in every.values() if hasattr(each, "active")), None)
+    else:
+        row = every.get(version)
+    if row is None:
+        raise _unknown(type_name, name)
+    active = getattr(row, "active", None)
+    return DefinitionInfo(
+        type=row.type,
+        name=row.name,
+        version=row.version,
+        definition_hash=row.sha256,
+        active=active is not None,
+        package=f"{active.package.name}@{active.package.version}" if active else None,
+        actor=actor_adapter.validate_json(row.actor),
+        at=row.at,
+        body=from_json(row.body),
+        versions=tuple(every),
+    )
+
+
+def definitions(
+    workspace: Workspace,
+    *,
+    type_name: str | None = None,
+    name: str | None = None,
+    active: bool | None = None,
+    after: str | None = None,
+    limit: int = 100,
+) -> list[DefinitionEntry]:
+    """A page of definitions, oldest first, after the one with the id `after`."""
+    workspace.require("read_catalog")
+    in_force = Exists(models.ActiveDefinition.objects.filter(definition=OuterRef("pk")))
+    rows = _rows(workspace).annotate(is_active=in_force).defer("body")
+    if type_name is not None:
+        rows = rows.filter(type=type_name)
+    if name is not None:
+        rows = rows.filter(name=name)
+    if active is not None:
+        rows = rows.filter(is_active=active)
+    if after is not None:
+        rows = rows.filter(pk__gt=_cursor(after))
+    return [
+        DefinitionEntry(
+            id=f"def_{row.pk}",
+            type=row.type,
+            name=row.name,
+            version=row.version,
+            definition_hash=row.sha256,
+            active=row.is_active,
+            at=row.at,
+        )
+        for row in rows.order_by("pk")[:limit]
+    ]
+
+
+def stored(workspace_pk: int, keys: Iterable[Key]) -> dict[Key, models.Definition]:
+    """Those of these definitions that the workspace has, by type and `name@version`."""
+    wanted = Q(pk__in=[])
+    names = {(type_name, *ref.split("@")) for type_name, ref in keys}
+    for type_name, name, version in sorted(names):
+        wanted |= Q(type=type_name, name=name, version=int(version))
+    found = models.Definition.objects.filter(wanted, workspace_id=workspace_pk)
+    return {(row.type, f"{row.name}@{row.version}"): row for row in found}
+
+
+def parsed(row: models.Definition) -> AnyDefinition:
+    """The model of a stored definition."""
+    return parse(row.type, row.body)
+
+
+@lru_cache(maxsize=1_024)
+def parse(type_name: str, body: str) -> AnyDefinition:
+    """Definitions never change, so each is read once."""
+    return MODELS[type_name].model_validate(from_json(body))
+
+
+def collections_in_force(workspace_pk: int, names: Iterable[str]) -> dict[str, InForce]:
+    """The active versions of these collections; one statement."""
+    rows = models.ActiveDefinition.objects.filter(
+        workspace_id=workspace_pk, type="collection", name__in=sorted(set(names))
+    ).values_list("name", "definition_id", "definition__version", "definition__body")
+    found: dict[str, InForce] = {}
+    for name, pk, version, body in rows:
+        collection = parse("collection", body)
+        assert isinstance(collection, Collection)
+        found[name] = InForce(pk, version, collection)
+    return found
+
+
+def _rows(workspace: Workspace) -> QuerySet[models.Definition]:
+    return models.Definition.objects.filter(workspace_id=workspace.pk)
+
+
+def _unknown(type_name: str, name: str) -> Exception:
+    return ArtifactNotFound() if type_name == "artifact" else NotFound(type_name, name)
+
+
+def _cursor(after: str) -> int:
+    prefix, _, number = after.partition("_")
+    if prefix != "def" or not (number.isascii() and number.isdigit() and len(number) < 19):
+        raise ValidationFailed.at(["after"], "names nothing in this list")
+    return int(number)

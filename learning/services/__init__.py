@@ -1,0 +1,1 @@
+"""The doors of the learning half, for Django code and for every surface alike."""

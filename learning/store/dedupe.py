@@ -1,0 +1,104 @@
+"""Dedupe keys: the same key with the same payload is the first record again, else a conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from artifacts.extensions import Transaction
+from learning.core.errors import DedupeConflict
+from learning.core.records import RecordInput
+from learning.models import DedupeKey
+
+from .rows import among, insert, parts
+
+IN_ONE = 500
+KNOWN = """
+    SELECT d.key, d.payload_sha256, d.record_id, d.proposal_id, r.id, r.seq, length(r.salt)
+    FROM artifactr_learning_dedupekey d
+    LEFT JOIN artifactr_learning_record r
+        ON r.workspace_id = d.workspace_id AND r.public_id = d.record_id
+    WHERE d.workspace_id = %s AND d.key IN """
+COLUMNS = ("workspace_id", "key", "payload_sha256", "record_id", "proposal_id")
+
+
+@dataclass(slots=True)
+class Taken:
+    """What became of one record; a keyed one that an agent sent is a proposal."""
+
+    record_id: str | None = None
+    pk: int | None = None
+    seq: int | None = None
+    proposal_id: str | None = None
+    duplicate: bool = False
+    erased: bool = False
+
+
+class Dedupe:
+    """The keys of one batch, those of a namespace of their own. The workspace is locked."""
+
+    def __init__(self, tx: Transaction, records: Sequence[RecordInput], namespace: str) -> None:
+        self.tx, self.records, self.namespace = tx, records, namespace
+        self.taken = [Taken() for _ in records]
+        self._repeats: list[tuple[int, int]] = []
+
+    def fresh(self) -> list[int]:
+        """The places of the records that are to be taken; the others are settled."""
+        known = self._known()
+        first: dict[str, int] = {}
+        fresh: list[int] = []
+        for index, record in enumerate(self.records):
+            if record.dedupe_key is None:
+                fresh.append(index)
+                continue
+            key = self._key(record)
+            if key in known:
+                self._settle(index, known[key])
+            elif key in first:
+                self._check_same(index, self.records[first[key]].payload_sha256)
+                self._repeats.append((index, first[key]))
+            else:
+                first[key] = index
+                fresh.append(index)
+        return fresh
+
+    def remember(self, indexes: Sequence[int]) -> None:
+        """Keep the keys of records that were taken, and tell repeats within the batch of them."""
+        named = [index for index in indexes if self.records[index].dedupe_key is not None]
+        rows = [
+            (
+                self.tx.workspace_pk, self._key(self.records[index]),
+                self.records[index].payload_sha256, self.taken[index].record_id,
+                self.taken[index].proposal_id,
+            )
+            for index in named
+        ]  # fmt: skip
+        insert(self.tx, DedupeKey, COLUMNS, rows)
+        for index, first in self._repeats:
+            self.taken[index] = replace(self.taken[first], duplicate=True)
+
+    def _known(self) -> dict[str, tuple[Any, ...]]:
+        keys = {self._key(each) for each in self.records if each.dedupe_key is not None}
+        known: dict[str, tuple[Any, ...]] = {}
+        for part in parts(sorted(keys), IN_ONE):
+            rows = self.tx.execute(KNOWN + among(part), (self.tx.workspace_pk, *part))
+            known.update({key: tuple(rest) for key, *rest in rows})
+        return known
+
+    def _settle(self, index: int, known: tuple[Any, ...]) -> None:
+        payload_sha256, record_id, proposal_id, pk, seq, salt_bytes = known
+        self._check_same(index, payload_sha256)
+        # A record that was erased has lost its salt.
+        is_erased = salt_bytes == 0
+        self.taken[index] = Taken(record_id, pk, seq, proposal_id, True, is_erased)
+
+    def _check_same(self, index: int, payload_sha256: str) -> None:
+        record = self.records[index]
+        if record.payload_sha256 != payload_sha256:
+            conflict = DedupeConflict(dedupe_key=record.dedupe_key or "")
+            conflict.index = index
+            raise conflict
+
+    def _key(self, record: RecordInput) -> str:
+        return f"{self.namespace}:{record.dedupe_key}"

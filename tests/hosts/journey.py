@@ -33,6 +33,8 @@ def main() -> None:
     review(person, agent)
     if apps.is_installed("threads"):
         send(person, type="create_thread", thread_id="thr_1", title="Lunch")
+    if apps.is_installed("learning"):
+        learn(person)
     call_command("verify_log")
     names = ("artifacts", "threads", "learning", "feedback")
     installed = [name for name in names if apps.is_installed(name)]
@@ -74,6 +76,22 @@ def review(person: Client, agent: Client) -> None:
     assert (resolved["decision"], resolved["version"]) == ("accept", 2), resolved
     stored = person.get(f"{PREFIX}/artifacts/art_1/").json()
     assert stored["data"]["text"] == "Soup", stored
+
+
+def learn(person: Client) -> None:
+    """The shipped package is applied; a skill and an outcome are kept, found and shown."""
+    call_command("apply_catalog", package="skills", workspace="ws_host", verbosity=0)
+    skill = {"collection": "skills", "entity": "agent:ada", "key": "steps", "text": "Ask first."}
+    outcome = {"collection": "outcomes", "entity": "agent:ada", "type": "failure",
+               "text": "Nobody asked.", "content": {"kind": "failure"}}  # fmt: skip
+    answer = person.post(
+        f"{PREFIX}/records/", {"records": [skill, outcome]}, content_type="application/json"
+    )
+    assert answer.status_code == 201, answer.content
+    found = person.get(f"{PREFIX}/records/search/?q=asked").json()["results"]
+    assert [each["text"] for each in found] == ["Nobody asked."], found
+    shown = person.get("/admin/artifactr_learning/record/")
+    assert (shown.status_code, b"Nobody asked." in shown.content) == (200, True), shown
 
 
 def send(client: Client, **command: Any) -> dict[str, Any]:

@@ -47,7 +47,14 @@ def test_the_wheel_holds_the_four_apps_and_nothing_else(wheel: Path) -> None:
     assert "django_artifactr-0.1.0.dist-info/licenses/LICENSE" in names
 
 
-@pytest.mark.parametrize(("host", "apps"), [("full_host", APPS), ("artifacts_only", APPS[:1])])
+@pytest.mark.parametrize(
+    ("host", "apps"),
+    [
+        ("full_host", APPS),
+        ("artifacts_only", APPS[:1]),
+        ("learning_only", ("artifacts", "learning")),
+    ],
+)
 def test_a_host_migrates_writes_and_reviews(
     python: Path, tmp_path: Path, host: str, apps: tuple[str, ...]
 ) -> None:

@@ -7,4 +7,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("shared/v1/", include("artifacts.api.urls")),
     path("shared/v1/", include("threads.api.urls")),
+    path("shared/v1/", include("learning.api.urls")),
 ]

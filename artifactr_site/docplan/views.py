@@ -30,6 +30,7 @@ OFFERED = {
     "approve": "answer_approval",
     "decide": "respond_to_proposal",
     "stop": "stop_run",
+    "judge": "give_feedback",
 }
 
 

@@ -48,8 +48,8 @@ class Chart:
 
     @property
     def summary(self) -> str:
-        which = f"the newest {NEWEST:,} signals" if self.is_partial else "signals"
-        return f"{self.total:,} of {which} came in the last {DAYS} days, at most {self.most} a day"
+        which = f"{self.total:,} of the newest {NEWEST:,}" if self.is_partial else f"{self.total:,}"
+        return f"{which} signals in the last {DAYS} days, at most {self.most:,} a day"
 
 
 def chart_of(rows: QuerySet[Any]) -> Chart:

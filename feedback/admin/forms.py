@@ -1,4 +1,4 @@
-"""What a reviewer types to make evidence of a signal, and whoever looks at a recipe to render it."""
+"""What a reviewer types to make evidence of a signal, and whoever looks at a recipe."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from pydantic import ValidationError
 
 from artifacts import conf
+from artifacts.core.artifact import validation_failed
 from artifacts.core.errors import ValidationFailed
 from artifacts.core.json_input import parse_json
 from feedback.services.routing import Route
@@ -32,6 +34,7 @@ class RouteForm(forms.Form):
 
     def __init__(self, data: Any, *, collections: Mapping[str, Collection], **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
+        self.route: Route | None = None
         field = self.fields["collection"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [(name, _described(each)) for name, each in collections.items()]
@@ -48,9 +51,13 @@ class RouteForm(forms.Form):
             raise forms.ValidationError(_("Write a JSON object: { … }"))
         return value
 
-    @property
-    def route(self) -> Route:
-        return Route.model_validate(self.cleaned_data)
+    def clean(self) -> dict[str, Any]:
+        if not self.errors:
+            try:
+                self.route = Route.model_validate(self.cleaned_data)
+            except ValidationError as error:
+                self.refuse(validation_failed(error))
+        return self.cleaned_data
 
     def refuse(self, refused: ValidationFailed) -> None:
         """Say what the write path found wrong at the field it is about."""
@@ -89,7 +96,7 @@ def _field(name: str, declared: Parameter) -> forms.Field:
             return forms.FloatField(**said)
         case "boolean":
             choices = [("", "—"), ("true", _("yes")), ("false", _("no"))]
-            said["initial"] = {True: "true", False: "false"}.get(declared.default, "")
+            said["initial"] = "" if declared.default is None else str(declared.default).lower()
             return forms.TypedChoiceField(
                 choices=choices, coerce=lambda text: text == "true", empty_value=None, **said
             )

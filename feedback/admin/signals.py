@@ -1,4 +1,4 @@
-"""Learning signals at the desk: which came and when, what each is about, and evidence made of it."""
+"""Learning signals at the desk: which came and when, what each is about, evidence made of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
@@ -50,7 +52,7 @@ class LearningSignalAdmin(WorkspaceAdmin):
     read_action = "read_records"
     page_template = "artifactr_feedback/signal.html"
     change_list_template = "artifactr_feedback/signals.html"
-    list_display = ["what", "source", "score", "about", "at", "workspace"]
+    list_display = ["what", "source", "score", "about", "moment", "workspace"]
     list_display_links = ["what"]
     list_filter = [
         WorkspaceFilter,
@@ -104,6 +106,15 @@ class LearningSignalAdmin(WorkspaceAdmin):
         score = _part(row, "signal").get("score")
         return "" if score is None else f"{score:g}"
 
+    @admin.display(description="at", ordering="seq")
+    def moment(self, row: Any) -> SafeString:
+        return format_html(
+            '<time datetime="{}" title="{}">{}</time>',
+            row.at.isoformat(),
+            row.at,
+            date_format(timezone.localtime(row.at), "j M H:i"),
+        )
+
     @admin.display(description="about")
     def about(self, row: Any) -> SafeString:
         use = _part(row, "artifact_use")
@@ -127,7 +138,7 @@ class LearningSignalAdmin(WorkspaceAdmin):
         form = self._form(request, row, request.POST)
         assert form is not None
         problem: ArtifactrError | None = None
-        if form.is_valid():
+        if form.is_valid() and form.route is not None:
             try:
                 routed = route_signal(workspace, row.public_id, form.route)
             except ArtifactrError as refused:

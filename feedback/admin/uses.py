@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
@@ -62,11 +62,10 @@ class ArtifactUseAdmin(WorkspaceAdmin):
 
     @admin.display(description="state")
     def state(self, row: Any) -> SafeString:
-        badge = '<span class="artifactr-badge{}">{}</span>'
         told = [("", "snapshot")] if row.snapshot_id else []
         told += [(" is-stale", "truncated")] if row.truncated else []
         told += [(" is-stale", "expired")] if selectors.is_over(selectors.ends_at(row)) else []
-        return format_html(" ".join([badge] * len(told)), *(part for each in told for part in each))
+        return format_html_join(" ", '<span class="artifactr-badge{}">{}</span>', told)
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         place, info = row.workspace, selectors.use_info(row)

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from artifacts.core.errors import NotFound
 from artifacts.surfaces.openapi import operation
 from artifacts.surfaces.pagination import page
-from artifacts.surfaces.rest import WorkspaceView, query_of, read_in
+from artifacts.surfaces.rest import WorkspaceView, body_of, query_of, read_in
 from learning.api import schemas
 from learning.core.definitions import PLURALS
 from learning.selectors import catalog as selectors
@@ -36,7 +36,7 @@ class CatalogView(WorkspaceView):
     @operation("apply_catalog", body=schemas.CatalogBundle, ok={200: Applied})
     def post(self, request: Request, workspace_id: str) -> Response:
         """Apply a package: all of it, or nothing and every problem."""
-        self.workspace.require("apply_catalog")
+        body_of(request)
         with as_request_schema():
             bundle = read_in(schemas.CatalogBundle, request)
         return Response(

@@ -7,10 +7,8 @@ from rest_framework.response import Response
 
 from artifacts.surfaces.openapi import operation
 from artifacts.surfaces.pagination import page
-from artifacts.surfaces.rest import WorkspaceView, body_of, query_of
+from artifacts.surfaces.rest import WorkspaceView, body_of, query_of, read_in
 from learning.api import schemas
-from learning.core.errors import RequestSchema
-from learning.core.records import RecordInput
 from learning.selectors.records import RecordInfo
 from learning.services import records
 from learning.services.records import as_request_schema
@@ -33,8 +31,10 @@ class RecordListView(WorkspaceView):
     )
     def post(self, request: Request, workspace_id: str) -> Response:
         """Keep records, all or none; 200 where all were kept before under their dedupe keys."""
-        self.workspace.require("ingest")
-        taken = records.ingest(self.workspace, _records(request))
+        body_of(request)
+        with as_request_schema():
+            batch = read_in(schemas.IngestBody, request)
+        taken = records.ingest(self.workspace, batch.records)
         is_new = any(not each.duplicate for each in taken)
         answer = schemas.IngestAnswer(results=tuple(taken))
         return Response(answer.wire(), status=201 if is_new else 200)
@@ -56,14 +56,3 @@ class RecordSearchView(WorkspaceView):
             size = query.size
         found = records.search(self.workspace, query.q, query.asked, limit=size)
         return Response(schemas.SearchAnswer(results=tuple(found)).wire())
-
-
-def _records(request: Request) -> list[RecordInput]:
-    """The batch that was sent, each record still to be read: its place is told with a problem."""
-    body = body_of(request)
-    if set(body) != {"records"} or not isinstance(body["records"], list):
-        message = "must hold one member, records, with a list"
-        raise RequestSchema(
-            f"body: {message}", errors=[{"loc": ["body"], "msg": message, "type": "form"}]
-        )
-    return records.checked_records(body["records"])

@@ -142,6 +142,8 @@ DECLARED = {
     "mode": set(SetThreadMode.model_fields),
     "answers": set(AnswerDeferred.model_fields),
     "stop": set(StopRun.model_fields),
+    "catalog": {"files", "check"},
+    "records": {"records"},
 }
 
 

@@ -110,9 +110,9 @@ def test_a_proposal_is_read_and_accepted_in_place(room: Room) -> None:
         page.click("button.badge.is-pending")
         assert page.evaluate("document.activeElement.textContent") == "Accept"
         page.keyboard.press("Enter")
-        expect(card).to_contain_text("Accepted by You")
+        expect(card).to_contain_text("Accepted by you")
         expect(page.locator(".task.is-fresh")).to_contain_text("Set a price")
-        expect(page.locator(f"[data-artifact={PLAN}] .byline")).to_contain_text("You")
+        expect(page.locator(f"[data-artifact={PLAN}] .byline")).to_contain_text("by you")
     assert room.mine.proposal("prp_task").status == "accepted"
     assert len(room.mine.get(Plan, PLAN).data.tasks) == 2
 
@@ -127,7 +127,7 @@ def test_a_proposal_is_rejected_with_a_reason_and_one_of_another_chat_too(room: 
         card.locator("button.reject").click()
         expect(page.locator(".elsewhere")).to_be_hidden()
         page.click("text=Launch >> nth=0")
-        expect(page.locator(".talk .proposal")).to_contain_text("Rejected by You")
+        expect(page.locator(".talk .proposal")).to_contain_text("Rejected by you")
         expect(page.locator(".talk .proposal")).to_contain_text("Not now")
     assert room.mine.proposal("prp_task").status == "rejected"
 
@@ -139,7 +139,7 @@ def test_a_group_is_decided_together(room: Room) -> None:
         expect(page.locator(".proposal")).to_have_count(1)
         expect(page.locator(".proposal .is-added")).to_have_count(2)
         page.click(".proposal button.reject")
-        expect(page.locator(".proposal")).to_contain_text("Rejected by You")
+        expect(page.locator(".proposal")).to_contain_text("Rejected by you")
     assert room.mine.group("grp_1").status == "rejected"
 
 

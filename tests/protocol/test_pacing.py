@@ -26,6 +26,8 @@ class Connection:
     def __init__(self, *, extensions: tuple[str, ...] = ()) -> None:
         self.state = self.STATE_OPEN
         self.websocket_extensions_in_use = extensions
+        self.send_queue: list[bytes] = []
+        self.transport = self
         self.written: list[bytes] = []
         self.messages: list[bytes] = []
 
@@ -34,8 +36,11 @@ class Connection:
 
     def unregisterProducer(self) -> None: ...
 
-    def sendData(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
         self.written.append(data)
+
+    def sendData(self, data: bytes) -> None:
+        self.send_queue.append(data)
 
     def sendMessage(self, payload: bytes) -> None:
         self.messages.append(payload)
@@ -82,6 +87,17 @@ def test_texts_of_every_size_are_frames_of_one_write() -> None:
     assert read(data) == WAYS
 
 
+def test_what_waits_in_autobahn_goes_first() -> None:
+    connection = Connection()
+    connection.send_queue.append(b"first")
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await scope["extensions"][TEXTS](["a"])
+
+    served(connection, application)
+    assert (len(connection.send_queue), connection.written) == (2, [])
+
+
 def test_an_extension_of_the_connection_gets_each_text() -> None:
     connection = Connection(extensions=("permessage-deflate",))
 
@@ -117,7 +133,6 @@ def test_a_full_connection_is_waited_for() -> None:
         await writing
         assert len(connection.written) == 1
 
-    connection.transport = Connection()  # type: ignore[attr-defined]
     served(connection, application)
 
 

@@ -106,7 +106,7 @@ def test_a_failure_ends_the_run_and_reaches_the_caller(chat: Chat) -> None:
 
 def test_one_run_at_a_time_whoever_drives_it(chat: Chat) -> None:
     chat.post("Hello?")
-    inside = []
+    inside: list[str] = []
 
     async def meanwhile(messages: object) -> Any:
         await in_pool(chat.run_turn)  # a worker's wake-up meets the claim

@@ -5,6 +5,7 @@ from .capability import ArtifactWorkspace
 from .forward import ArtifactDraft, NullChannel, forward_live
 from .history import load_history
 from .models import function_model
+from .own import OwnTurn
 from .session import Session
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "ArtifactWorkspace",
     "Hosted",
     "NullChannel",
+    "OwnTurn",
     "Session",
     "forward_live",
     "function_model",

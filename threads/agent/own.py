@@ -28,6 +28,7 @@ from . import history, pauses
 from .attempt import Attempt, counted
 from .failures import failed
 from .forward import NullChannel
+from .session import own_runs_with
 from .turn import end
 
 
@@ -40,10 +41,6 @@ class OwnTurn:
         self.actor = workspace.actor
         self.live = NullChannel()
         self._attempt: Attempt | None = None
-
-    @property
-    def run_id(self) -> str:
-        return self.actor.run_id or ""
 
     async def around(
         self, ctx: RunContext[Any], handler: Callable[[], Awaitable[AgentRunResult[Any]]]
@@ -119,3 +116,6 @@ class OwnTurn:
         if self._attempt is None:
             raise core.InvalidState("this run has not begun, or its agent has no ArtifactWorkspace")
         return self._attempt
+
+
+own_runs_with(OwnTurn)

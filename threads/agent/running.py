@@ -168,10 +168,8 @@ def _prompt(turn: Turn) -> list[UserContent]:
     prompt: list[UserContent] = [workspace_changes(turn.notes)] if turn.notes else []
     if turn.retold:
         prompt.append(turn.retold)
-    for each in turn.messages:
-        if isinstance(each.event, core.MessagePosted):
-            prompt.append(each.event.content)
-    return prompt
+    said = (each.event for each in turn.messages)
+    return [*prompt, *(each.content for each in said if isinstance(each, core.MessagePosted))]
 
 
 def _parts_before(turn: Turn) -> int:

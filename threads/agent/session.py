@@ -71,6 +71,15 @@ class RunningTurn(Protocol):
         ...
 
 
+# What makes the port of a run that its host drives. It needs all of the engine, which needs this
+# module, so it is put here as the package is imported.
+_own_turn: list[Callable[[Workspace, str], RunningTurn]] = []
+
+
+def own_runs_with(make: Callable[[Workspace, str], RunningTurn]) -> None:
+    _own_turn.append(make)
+
+
 @dataclass(frozen=True, slots=True)
 class Session(Generic[AppDeps]):
     """One turn's dependencies: `RunContext[Session[AppDeps]]` in every tool.
@@ -98,15 +107,13 @@ class Session(Generic[AppDeps]):
 
         It is on behalf of the workspace's own person, unless you name another.
         """
-        # That needs all of the engine, which needs this module.
-        from .own import OwnTurn
-
         own = workspace.actor if isinstance(workspace.actor, core.UserActor) else None
+        run_id = core.new_id("run")
         actor = core.AgentActor(
-            thread_id=thread_id, run_id=core.new_id("run"), on_behalf_of=on_behalf_of or own
+            thread_id=thread_id, run_id=run_id, on_behalf_of=on_behalf_of or own
         )
-        turn = OwnTurn(workspace.as_actor(actor), thread_id)
-        return cls(turn.workspace, thread_id, turn.run_id, app, turn)
+        agents_own = workspace.as_actor(actor)
+        return cls(agents_own, thread_id, run_id, app, _own_turn[-1](agents_own, thread_id))
 
     @property
     def live(self) -> LiveChannel:

@@ -73,8 +73,10 @@ class _Pace:
         if self._protocol.websocket_extensions_in_use:  # such as compression
             for text in texts:
                 self._protocol.sendMessage(text.encode())
-        else:
+        elif self._protocol.send_queue:
             self._protocol.sendData(b"".join(map(_framed, texts)))
+        else:  # what `sendData` does, after it has made up a line for its log
+            self._protocol.transport.write(b"".join(map(_framed, texts)))
 
     def _join(self) -> None:
         transport = getattr(self._protocol, "transport", None)

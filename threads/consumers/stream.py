@@ -185,7 +185,8 @@ class Socket:
     async def _write(self) -> None:
         while texts := await self._outbox.get():
             await self._send_texts(texts)
-            await asyncio.sleep(0)
+            if len(texts) > 1:  # after a single one there is nothing more to write just now
+                await asyncio.sleep(0)
         await self._send({"type": "websocket.close", "code": self._outbox.code})
 
     def _say(self, frame: Any) -> None:

@@ -2,7 +2,7 @@
 
 import { changeView } from "./change.js";
 import { addedLines } from "./diff.js";
-import { button, element, time, who } from "./dom.js";
+import { button, by, element, time } from "./dom.js";
 import { dataView, isPlan, isText, linesOf, titleOf } from "./kinds.js";
 import { markdown } from "./markdown.js";
 import { PlanView } from "./plan_view.js";
@@ -75,8 +75,8 @@ export class ArtifactCard {
   #showByline(artifact) {
     const { version, updated_by: actor, at } = artifact;
     const verb = version === 1 ? "Written" : "Last changed";
-    const by = element("span", {}, `${verb} by ${who(actor, this.#room.actor)}`);
-    if (at) by.append(" ", time(at));
+    const line = element("span", {}, `${verb} by ${by(actor, this.#room.actor)}`);
+    if (at) line.append(" ", time(at));
     else this.#fillMoment(artifact);
     const actions = [];
     if (version > 1) actions.push(button("What changed", () => this.#showChange(), { className: "plain" }));
@@ -84,7 +84,7 @@ export class ArtifactCard {
       actions.push(button("Edit", () => this.#edit(), { className: "plain" }));
     }
     for (const each of actions) each.append(element("span", { className: "aside" }, ` ${titleOf(artifact)}`));
-    this.byline.replaceChildren(by, ...actions);
+    this.byline.replaceChildren(line, ...actions);
   }
 
   /** A list does not say when each was changed; its revision does. */

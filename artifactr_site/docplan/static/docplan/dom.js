@@ -28,6 +28,9 @@ export function who(actor, me) {
   return isSame(actor, me) ? "You" : nameOf(actor);
 }
 
+/** The same within a sentence. */
+export const by = (actor, me) => (isSame(actor, me) ? "you" : nameOf(actor));
+
 /** Whether two actors count as the same person. */
 export function isSame(one, other) {
   return one.kind === "user" && other.kind === "user" && one.id === other.id;

@@ -9,10 +9,8 @@ export class LiveRun {
 
   #parts = new Map();
   #isDue = false;
-  #whenShown;
 
-  constructor(name, whenShown) {
-    this.#whenShown = whenShown;
+  constructor(name) {
     this.status = element("p", { className: "working" }, `${name} is working…`);
     this.text = element("div", { className: "live-text" });
     this.draft = element("div", { className: "draft", hidden: true });
@@ -85,6 +83,5 @@ export class LiveRun {
     const now = parts.findLast(({ isOver }) => !isOver);
     const doing = { thinking: "thinking…", text: "writing…", tool_call: `using ${now?.tool ?? "a tool"}…` };
     this.status.textContent = now ? doing[now.kind] : "working…";
-    this.#whenShown();
   }
 }

@@ -1,7 +1,7 @@
 /** A proposal, or a group of them, with what it changes and the two buttons that settle it. */
 
 import { changeView } from "./change.js";
-import { attempt, button, element, labelled, time, who } from "./dom.js";
+import { attempt, button, by, element, labelled, time, who } from "./dom.js";
 import { titleOf } from "./kinds.js";
 
 export class ProposalCard {
@@ -106,7 +106,7 @@ export class ProposalCard {
       form.append(element("p", { className: "quiet" }, "A reviewer decides this."), ...links);
       return form;
     }
-    const reason = element("input", { name: "reason", value: typed, placeholder: "optional" });
+    const reason = element("input", { name: "reason", value: typed, placeholder: "Reason, if you like" });
     const decide = async (decision) => {
       // The buttons go away with the decision; who came by keyboard stays at this place.
       if (await attempt(form, said, () => this.#decide(decision, reason.value))) this.element.focus();
@@ -146,7 +146,7 @@ export class ProposalCard {
 
   #settled({ status, decided }) {
     const parts = [status === "accepted" ? "Accepted" : "Rejected"];
-    if (decided) parts.push(` by ${who(decided.by, this.#room.actor)} `, time(decided.at));
+    if (decided) parts.push(` by ${by(decided.by, this.#room.actor)} `, time(decided.at));
     if (decided?.version) parts.push(`, now version ${decided.version}`);
     if (decided?.reason) parts.push(`: ${decided.reason}`);
     return element("p", { className: `outcome is-${status}` }, ...parts);

@@ -1,6 +1,7 @@
 /** The open chat: what was said and what happened in between, in the order of the log. */
 
 import { button, element, isSame, time, who } from "./dom.js";
+import { Verdicts } from "./feedback.js";
 import { isText, titleOf } from "./kinds.js";
 import { LiveRun } from "./live.js";
 import { markdown } from "./markdown.js";
@@ -21,18 +22,24 @@ export class Talk {
   #seen = new Set();
   #cards = new Map();
   #tools = new Map();
+  #verdicts;
   #live = new Map();
   #early = null;
+  /** Whether the reader is at the end, and stays there whatever comes. */
+  #isAtEnd = true;
 
   constructor(room) {
     this.#room = room;
+    this.#verdicts = new Verdicts(room);
     this.list.setAttribute("role", "log");
     this.list.setAttribute("aria-label", "What was said");
     this.earlier = button("Show what came before", () => this.#showEarlier(), { hidden: true });
     this.newest = button("↓ Newest", () => this.#toEnd(), { className: "newest", hidden: true });
     this.lives = element("div", {});
     this.element.append(this.earlier, this.list, this.lives, this.newest);
-    this.element.addEventListener("scroll", () => (this.newest.hidden = this.#isAtEnd));
+    this.element.addEventListener("scroll", () => this.#scrolled());
+    const sizes = new ResizeObserver(() => this.#keepEnd());
+    for (const each of [this.element, this.list, this.lives]) sizes.observe(each);
     room.on("event", (envelope) => this.#happened(envelope));
     room.on("run", (threadId) => threadId === this.#threadId && this.#showRun());
     room.log.onLive("*", (event, runId) => this.#hear(event, runId));
@@ -64,8 +71,8 @@ export class Talk {
 
   #happened(envelope) {
     if (this.#early) return void this.#early.push(envelope);
-    const wasAtEnd = this.#isAtEnd;
-    if (this.#add(envelope)) this.#keepEnd(wasAtEnd || isSame(envelope.actor, this.#room.actor));
+    // Who says something wants to see what comes of it.
+    if (this.#add(envelope) && isSame(envelope.actor, this.#room.actor)) this.#toEnd();
   }
 
   async #showEarlier() {
@@ -116,14 +123,20 @@ export class Talk {
 
   // What each event looks like
 
-  _message_posted({ content, kind, run_id: runId, message_id: id }, { actor, ts }) {
+  _feedback_given(event, envelope) {
+    this.#verdicts.hear(event, envelope);
+  }
+
+  _message_posted(event, { actor, ts }) {
+    const { content, kind, run_id: runId, message_id: id } = event;
     this.#live.get(runId)?.clear();
     const classes = ["message", `by-${actor.kind}`];
     if (isSame(actor, this.#room.actor)) classes.push("is-mine");
     if (kind === "notice") classes.push("is-notice");
     const head = element("header", {}, element("strong", {}, this.#who(actor)), " ", time(ts));
     if (kind === "notice") head.append(" ", element("span", { className: "badge" }, "notice"));
-    const made = element("article", { className: classes.join(" ") }, head, markdown(content));
+    const verdict = this.#verdicts.below(event);
+    const made = element("article", { className: classes.join(" ") }, head, markdown(content), verdict);
     made.dataset.message = id;
     return made;
   }
@@ -244,15 +257,9 @@ export class Talk {
   #liveOf(runId) {
     const known = this.#live.get(runId);
     if (known) return known;
-    let wasAtEnd = this.#isAtEnd;
-    const live = new LiveRun("The agent", () => {
-      this.#keepEnd(wasAtEnd);
-      wasAtEnd = this.#isAtEnd;
-    });
-    this.element.addEventListener("scroll", () => (wasAtEnd = this.#isAtEnd));
+    const live = new LiveRun("The agent");
     this.#live.set(runId, live);
     this.lives.append(live.element);
-    this.#keepEnd(wasAtEnd);
     return live;
   }
 
@@ -261,17 +268,19 @@ export class Talk {
     if (run?.thread_id === this.#threadId && !this.#early) this.#liveOf(runId).take(event);
   }
 
-  get #isAtEnd() {
+  #scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
-    return scrollHeight - scrollTop - clientHeight < NEAR;
+    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
+    this.newest.hidden = this.#isAtEnd;
   }
 
-  #keepEnd(isWanted) {
-    if (isWanted) this.#toEnd();
-    else this.newest.hidden = this.#isAtEnd;
+  #keepEnd() {
+    if (this.#isAtEnd) this.#toEnd();
+    else this.#scrolled();
   }
 
   #toEnd() {
+    this.#isAtEnd = true;
     this.element.scrollTop = this.element.scrollHeight;
     this.newest.hidden = true;
   }

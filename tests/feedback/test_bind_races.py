@@ -1,0 +1,125 @@
+"""Binds beside promotions and beside each other: text, hash and heads belong to one moment."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from artifacts.workspace import Workspace
+from feedback.bound import BoundArtifact
+from feedback.models import ArtifactUse, UseTarget
+from learning.selectors.documents import document_rows
+from learning.selectors.heads import heads
+from learning.services import render as render_service
+from learning.services.render import render_artifact
+from tests.feedback.uses import ENTITY, PROMPT, bound, furnish, promote
+from tests.support.cast import Cast, make_cast
+from tests.support.racing import PATIENCE, Background, all_of, together
+
+pytestmark = pytest.mark.django_db(transaction=True)
+KEYS = ("steps", "pitfalls", "examples")
+
+
+@pytest.fixture
+def cast() -> Cast:
+    cast = make_cast()
+    furnish(cast.ana)
+    return cast
+
+
+def promote_version(workspace: Workspace, number: int) -> str:
+    return promote(workspace, **{key: f"{key}-v{number}" for key in KEYS})
+
+
+def versions_in(content: str) -> set[str]:
+    """The versions whose text was rendered."""
+    return {line.rpartition("-")[2] for line in content.splitlines() if "-v" in line}
+
+
+def test_heads_named_are_those_rendered_though_a_promotion_commits_in_between(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after the blocks were read, another writer promotes. The control reads twice: once for
+    the text and once for the heads, and so names what it did not render."""
+    runs = [promote_version(cast.ana, 0)]
+
+    def reading(*args: Any, **options: Any) -> Any:
+        found = document_rows(*args, **options)
+        runs.append(Background(promote_version, cast.ben, len(runs)).result())
+        return found
+
+    monkeypatch.setattr(render_service, "document_rows", reading)
+    found = bound(cast.ana)
+    assert found.learning_target is not None
+    assert versions_in(found.content) == {"v0"}
+    assert found.learning_target["base_run_id"] == runs[0]
+
+    text = render_artifact(cast.ana, PROMPT, {"entity": ENTITY, "task": "x"}).render.content
+    named = {head.run_id for head in heads(cast.ana.pk, ENTITY, ["skills"])}
+    assert versions_in(text) == {"v1"}
+    assert named == {runs[2]}, "the control must name another run than the one it shows"
+
+
+def test_every_use_beside_many_promotions_names_one_that_was_whole(cast: Cast) -> None:
+    runs = {promote_version(cast.ana, 0): "v0"}
+    ended = threading.Event()
+
+    def promoting() -> None:
+        try:
+            for number in range(1, 26):
+                runs[promote_version(cast.ben, number)] = f"v{number}"
+        finally:
+            ended.set()
+
+    def binding() -> list[BoundArtifact]:
+        found = [bound(cast.ana)]
+        while not ended.is_set():
+            found.append(bound(cast.ana, snapshot=len(found) % 5 == 0))
+        return found
+
+    _, *uses = all_of([Background(promoting), Background(binding), Background(binding)])
+    for found in (each for several in uses for each in several):
+        target = found.learning_target
+        assert target is not None
+        assert {head["run_id"] for head in target["heads"]} == {target["base_run_id"]}
+        assert versions_in(found.content) == {runs[target["base_run_id"]]}
+    assert ArtifactUse.objects.count() == sum(len(several) for several in uses)
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_one_key_sent_many_times_at_once_is_one_use(cast: Cast, snapshot: bool) -> None:
+    found = together(8, lambda _: bound(cast.ana, snapshot=snapshot, idempotency_key="once"))
+    assert {each.id for each in found} == {ArtifactUse.objects.get().public_id}
+    assert len({each.content for each in found}) == 1
+    assert len({each.snapshot_id for each in found}) == 1
+
+
+def test_the_first_binds_on_new_heads_share_them(cast: Cast) -> None:
+    found = together(8, lambda _: bound(cast.ana))
+    assert len({each.id for each in found}) == 8
+    assert UseTarget.objects.count() == 1
+    assert ArtifactUse.objects.filter(target__isnull=False).count() == 8
+
+
+def test_a_bind_waits_for_nobody_who_writes(cast: Cast) -> None:
+    """While a commit holds the workspace, a bind goes through; on SQLite it may read, and only its
+    one row waits for the writer."""
+    is_held, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with cast.ben.transaction():
+            is_held.set()
+            assert may_end.wait(PATIENCE)
+
+    holder = Background(hold)
+    assert is_held.wait(PATIENCE)
+
+    if connection.vendor == "postgresql":
+        assert bound(cast.ana).id
+    else:
+        assert render_artifact(cast.ana, PROMPT, {"entity": ENTITY, "task": "x"}).learning_target
+    may_end.set()
+    holder.result()

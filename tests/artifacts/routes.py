@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 METHODS = ("get", "post", "put", "patch", "delete")
 APPS = {"artifacts_api", "threads_api", "learning_api", "feedback_api"}
-EXAMPLES = {"version": "1"}
+EXAMPLES = {"version": "1", "use_id": "use_" + "0" * 32}
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,12 @@ from tests.artifacts.rest import Answer, Cast, make_cast
 from tests.artifacts.routes import Route, routes
 
 pytestmark = pytest.mark.django_db
-WRITES = [route for route in routes() if route.method in ("POST", "PUT", "PATCH")]
+# Feedback on a use looks for the use first; the tests of feedback send odd bodies to one.
+WRITES = [
+    route
+    for route in routes()
+    if route.method in ("POST", "PUT", "PATCH") and route.name != "use_feedback"
+]
 DEEP = b'{"kind":' + b"[" * 40 + b"]" * 40 + b"}"
 VERY_DEEP = b"[" * 200_000
 ODD_BODIES = {
@@ -51,7 +56,7 @@ ODD_BODIES = {
     "many": b'{"kind": [' + b"1," * 50_001 + b"1]}",
 }
 # The route says it all.
-MAY_BE_EMPTY = {"stop"}
+MAY_BE_EMPTY = {"stop", "bind", "render"}
 
 
 @pytest.fixture
@@ -68,7 +73,7 @@ def test_an_odd_body_is_refused(cast: Cast, name: str) -> None:
         answer = cast.ana(route.method, path, raw=ODD_BODIES[name], If_Match='"1"')
         assert answer.status == 422, route
         problem = answer.body.get("rejection", answer.body)
-        assert problem.get("code", problem["type"]) == "validation_failed", route
+        assert problem.get("code", problem["type"]) in {"validation_failed", "request_schema"}, route
         assert problem["errors"], route
     assert not Event.objects.exists()
 
@@ -144,6 +149,8 @@ DECLARED = {
     "stop": set(StopRun.model_fields),
     "catalog": {"files", "check"},
     "records": {"records"},
+    "bind": {"parameters", "snapshot"},
+    "render": {"parameters"},
 }
 
 

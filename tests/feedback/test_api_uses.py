@@ -8,6 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.test import override_settings
 
 from artifacts import clock
 from artifacts.core import EvaluatorActor
@@ -15,6 +17,7 @@ from artifacts.workspace import open_workspace
 from feedback.api.schemas import Bound
 from feedback.bound import BoundArtifact
 from feedback.models import ArtifactUse
+from feedback.services.signals import Submission
 from learning.models import Record, RecordHead
 from learning.services.records import record
 from tests.artifacts.rest import PREFIX, Answer, Caller, Cast, make_cast
@@ -259,6 +262,30 @@ def test_422_for_what_is_no_json_to_keep(cast: Cast, raw: bytes) -> None:
     answer = cast.ben("POST", feedback(use_id), raw=raw)
     assert (answer.status, answer.code) == (422, "request_schema")
     assert counts() == before
+
+
+def test_413_and_415_of_feedback(cast: Cast) -> None:
+    use_id = binding(cast.ben).body["id"]
+    with override_settings(ARTIFACTR={"LIMITS": {"body_bytes": 100}}):
+        large = cast.ben("POST", feedback(use_id), raw=b"x" * 101)
+    assert (large.status, large.code) == (413, "body_too_large")
+    form = cast.ben("POST", feedback(use_id), raw=b"a=b", Content_Type="text/plain")
+    assert (form.status, form.code) == (415, "unsupported_media_type")
+
+
+def test_feedback_takes_no_column(cast: Cast) -> None:
+    """The name of every column of ours, beside what may be said."""
+    names = {
+        field.name
+        for model in apps.get_models()
+        if model._meta.app_label.startswith("artifactr")
+        for field in model._meta.get_fields()
+    } - set(Submission.model_fields)
+    use_id = binding(cast.ben).body["id"]
+    for name in sorted(names):
+        answer = cast.ben.post(feedback(use_id), {**SAID, name: "x"})
+        assert (answer.status, answer.code) == (422, "request_schema"), name
+        assert answer.body["errors"][0]["loc"] == [name]
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,8 @@ def test_records_are_shown_with_what_they_come_from(cast: Cast) -> None:
     [second] = ingest(
         cast.door, [outcome(SCRIPT, derived_from=[first.record_id], content={"score": 0.5})]
     )
+    assert first.record_id
+    assert second.record_id
     listed = page(cast.vera.client, url("record"))
     assert first.record_id in listed
     assert ESCAPED in listed
@@ -151,7 +153,7 @@ def hides(actor: Any, workspace: Any) -> Hidden:
 def test_nobody_changes_anything(cast: Cast, model: str, person: str) -> None:
     ingest(cast.door, [outcome()])
     client = getattr(cast, person).client
-    row = (Definition if model == "definition" else Record).objects.first()
+    row: Any = (Definition if model == "definition" else Record).objects.first()
     before = [list(each.objects.order_by("pk").values()) for each in (Definition, Record)]
     assert client.get(url(model) + "add/").status_code == 403
     for path in (url(model, row), url(model) + f"{row.pk}/delete/"):

@@ -29,7 +29,7 @@ def cast() -> Cast:
 def put(base: int, *, collection: str = "skills", **members: Any) -> core.PutArtifact:
     values = {"kind": "maintained_value", "data": {"text": "Ask first.", "content": {}}, **members}
     address = core.Address(collection=collection, entity="agent:ada", key="steps")
-    return core.PutArtifact(address=address, base_version=base, **values)  # type: ignore[arg-type]
+    return core.PutArtifact(address=address, base_version=base, **values)
 
 
 def data(**content: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from django.db import connections
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 
@@ -122,6 +123,31 @@ def test_a_statement_in_flight_comes_to_its_end(chat: Chat) -> None:
         turn.result()
     assert [run.status for run in chat.runs()] == ["stopped"]
     assert chat.workspace.verify() == []
+
+
+def test_a_plain_tool_comes_to_its_end_and_leaves_no_connection_open(chat: Chat) -> None:
+    go_on, reached = threading.Event(), threading.Event()
+    used: list[Any] = []
+
+    def tool(ctx: RunContext[Any]) -> str:
+        ctx.deps.workspace.commit(core.CreateArtifact(kind="paper", data={"text": "one"}))
+        reached.set()
+        go_on.wait(60)
+        ctx.deps.workspace.commit(core.CreateArtifact(kind="paper", data={"text": "two"}))
+        used.append(connections["default"])
+        return "made"
+
+    chat.post("Try")
+    with hosting(agent_with(Script(call("tool"), say("Fine.")).model, tools=[tool])):
+        turn = Background(chat.run_turn)
+        assert reached.wait(60)
+        watching.stop_run(chat.workspace, chat.runs()[0].id)
+        go_on.set()
+        turn.result()
+    assert [run.status for run in chat.runs()] == ["stopped"]
+    assert len(chat.events(core.ArtifactCreated)) == 2  # before the run has ended, none after it
+    assert chat.workspace.read()[-1].event.type == "run_ended"
+    assert [each.connection for each in used] == [None]
 
 
 def test_a_tool_that_does_not_let_go_is_left_behind_and_writes_nothing(

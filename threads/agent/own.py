@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai import capture_run_messages
+from pydantic_ai import Agent, capture_run_messages
 from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
@@ -29,6 +29,7 @@ from .attempt import Attempt, counted
 from .failures import failed
 from .forward import NullChannel
 from .session import own_runs_with
+from .tool_threads import ToolThreads
 from .turn import end
 
 
@@ -66,7 +67,7 @@ class OwnTurn:
         attempt: Attempt,
         handler: Callable[[], Awaitable[AgentRunResult[Any]]],
     ) -> AgentRunResult[Any]:
-        with capture_run_messages() as messages:
+        with capture_run_messages() as messages, Agent.using_thread_executor(ToolThreads()):
             try:
                 result = await handler()
                 ending = pauses.ending_of(result.output)

@@ -27,6 +27,7 @@ from .failures import TurnStuck, failed
 from .forward import forward_live
 from .models import chosen_model
 from .session import Session
+from .tool_threads import ToolThreads
 
 log = logging.getLogger(__name__)
 
@@ -114,12 +115,14 @@ class Running:
 
     async def _run(self) -> Ending:
         """Run the agent; whatever happens, there is an ending."""
-        with capture_run_messages() as self.messages:
+        tools = ToolThreads()
+        with capture_run_messages() as self.messages, Agent.using_thread_executor(tools):
             try:
                 return pauses.ending_of(await self._output())
             except LeaseLost:
                 raise
             except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
+                await tools.ended()
                 cut = self._cut()
                 if cut is not None:
                     return cut

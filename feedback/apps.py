@@ -14,16 +14,14 @@ class FeedbackConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from artifacts import extensions
         from artifacts.surfaces import problems
         from feedback.core import errors
 
         problems.STATUS.update(errors.STATUS)
         autodiscover_modules("feedback_types")
-        if apps.is_installed("learning"):
-            self._learn_from_turns()
-
-    def _learn_from_turns(self) -> None:
-        from artifacts import extensions
+        if not apps.is_installed("learning"):
+            return
         from feedback.services import turns
 
         extensions.register_participant(turns.signal_feedback)

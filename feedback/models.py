@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from django.db import models
 
-from artifacts.models import ID_LENGTH, Workspace
+from artifacts.models import ID_LENGTH, Event, Workspace
 
 SHA256_LENGTH = 64
 NAME_LENGTH = 64
 SENDER_LENGTH = 450
+
+
+class GivenFeedback(Event):
+    """An event of the log that tells of typed feedback."""
+
+    class Meta:
+        proxy = True
+        verbose_name = verbose_name_plural = "typed feedback"
+
+    TYPE = "feedback_given"
 
 
 class UseTarget(models.Model):

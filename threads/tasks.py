@@ -27,7 +27,7 @@ def sweep_turns() -> None:
 
 
 @worker_init.connect
-def _share_ending(**_: Any) -> None:
+def _share_flag(**_: Any) -> None:
     """The children that run turns are forked later, and inherit the flag."""
     watching.drains_with(multiprocessing.Event())
 

@@ -27,20 +27,6 @@ SCORES = {
 Choices = list[tuple[str, str]]
 
 
-class WorkspaceFilter(SimpleListFilter):
-    """By workspace, for those who have several."""
-
-    title = parameter_name = "workspace"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Choices:
-        found = reach_of(request).workspaces[:CHOICES]
-        return [(row.public_id, row.name) for row in found]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = self.value()
-        return queryset if value is None else queryset.filter(workspace__public_id=value)
-
-
 class KindFilter(SimpleListFilter):
     """By what happened."""
 

@@ -36,10 +36,10 @@ from .filters import (
     RecipeFilter,
     ScoreFilter,
     SourceFilter,
-    WorkspaceFilter,
 )
 from .forms import RouteForm
 from .heads import heads_now
+from .places import WorkspaceFilter
 
 SHOWN = 80
 EVIDENCE = 50

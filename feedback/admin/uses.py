@@ -19,8 +19,9 @@ from feedback.models import ArtifactUse
 from feedback.services import uses
 from learning.core.errors import ArtifactNotFound
 
-from .filters import ExpiredFilter, UseRecipeFilter, WorkspaceFilter
+from .filters import ExpiredFilter, UseRecipeFilter
 from .heads import heads_now
+from .places import WorkspaceFilter
 from .preview import Preview
 
 SIGNALS = 50

@@ -173,4 +173,16 @@ class Migration(migrations.Migration):
             model_name="usetargethead",
             index=models.Index(fields=["record_id"], name="artifactr_feedback_head"),
         ),
+        migrations.CreateModel(
+            name="GivenFeedback",
+            fields=[],
+            options={
+                "verbose_name": "typed feedback",
+                "verbose_name_plural": "typed feedback",
+                "proxy": True,
+                "indexes": [],
+                "constraints": [],
+            },
+            bases=("artifactr.event",),
+        ),
     ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from artifacts import core
 from artifacts.models import Membership
-from tests.e2e.conftest import QUICK, Place
+from tests.e2e.conftest import ALONE, Place
 from tests.e2e.working import THREAD, Room, make_room, opened
 from tests.support import live
 from tests.support.browser import elsewhere
@@ -20,7 +19,6 @@ pytestmark = pytest.mark.browser
 
 expect.set_options(timeout=60_000)
 
-ALONE: dict[str, Any] = {**QUICK, "EXECUTOR": "celery"}
 UP, DOWN = "[aria-label='Good answer']", "[aria-label='Bad answer']"
 HOSTILE = "<img src=x onerror=alert(1)> It is pending."
 
@@ -80,18 +78,6 @@ def test_a_correction_is_sent_with_what_should_have_been_said(room: Room, answer
     (correction,) = given(room)
     assert correction.feedback_type == "correction"
     assert correction.value == {"expected": HOSTILE, "comment": None}
-
-
-def test_a_verdict_that_is_refused_is_told_and_nothing_is_lost(room: Room, answered: str) -> None:
-    with opened(room) as page:
-        answer = page.locator(".message.by-agent")
-        answer.locator("summary").click()
-        answer.locator("textarea").evaluate("area => (area.value = 'nothing \\0 much')")
-        answer.locator("[type=submit]").click()
-        expect(answer.locator("[role=status]")).to_contain_text("must not contain NUL")
-        expect(answer.locator("textarea")).to_be_visible()
-        expect(answer.locator("textarea")).not_to_be_empty()
-    assert given(room) == []
 
 
 def test_a_viewer_may_judge(room: Room, answered: str) -> None:

@@ -28,7 +28,7 @@ from websockets.typing import Origin, Subprotocol
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 CORE = "channels_redis.core.RedisChannelLayer"
 PUBSUB = "channels_redis.pubsub.RedisPubSubChannelLayer"

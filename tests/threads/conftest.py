@@ -50,11 +50,11 @@ def workspace(transactional_db: None) -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def open_chat(workspace: Workspace) -> Callable[[], Chat]:
-    def opened() -> Chat:
+def open_chat(workspace: Workspace) -> Callable[..., Chat]:
+    def opened(place: Workspace = workspace) -> Chat:
         command = core.CreateThread(title="A chat")
-        workspace.commit(command)
-        return Chat(workspace, command.thread_id)
+        place.commit(command)
+        return Chat(place, command.thread_id)
 
     return opened
 

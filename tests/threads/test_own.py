@@ -1,20 +1,21 @@
 """A host that runs its agent itself keeps the same log and history as turns do."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from pydantic_ai import DeferredToolRequests, RunContext
 from pydantic_ai.models.function import FunctionModel
 
-from artifacts import core
+from artifacts import clock, core
 from artifacts.pool import in_pool
 from tests.support.cast import ANA, BEN
 from tests.support.models import Script, agent_with, call, hosting, say
 from tests.support.racing import Background
 from tests.support.sites import wait_until
 from tests.threads.conftest import Chat
-from tests.threads.dying import Killed, killed
+from tests.threads.dying import Killed, after_the_wait, die_at_once, dies, killed
 from tests.threads.test_pauses import ASK
 from tests.threads.test_stopping import Endless
 from threads.agent import Session, load_history
@@ -121,6 +122,16 @@ def test_one_run_at_a_time_whoever_drives_it(chat: Chat) -> None:
     assert chat.said() == ["Hello?", "Done.", "Hello."]
 
 
+def test_it_begins_though_a_dead_process_left_a_run(chat: Chat) -> None:
+    chat.post("Hello?")
+    die_at_once(chat)
+    assert run(chat, Script(say("Done.")).model, "Begin").output == "Done."
+    assert [each.status for each in chat.runs()] == ["failed", "completed"]
+    with hosting(Script(say("Hello."))), clock.moved(timedelta(minutes=3)):
+        chat.run_turn()  # the message was not forgotten
+    assert chat.said() == ["Hello?", "Done.", "Hello."]
+
+
 def test_cancelling_it_ends_it_as_stopped(chat: Chat) -> None:
     endless = Endless()
 
@@ -149,6 +160,25 @@ def test_its_pause_goes_on_in_a_turn(chat: Chat) -> None:
     with hosting(agent_with(Script(say("Blue.")).model, output_type=output)):
         chat.run_turn()
     assert [each.status for each in chat.runs()] == ["completed"]
+    assert chat.said() == ["Blue."]
+
+
+def test_a_turn_that_goes_on_with_its_pause_is_taken_again(chat: Chat) -> None:
+    output = [str, DeferredToolRequests]
+    run(chat, Script(ASK).model, "Paint it", output_type=output)
+    (paused,) = chat.runs()
+    chat.workspace.commit(
+        core.AnswerDeferred(
+            run_id=paused.id, tool_call_id=paused.pending[0].tool_call_id, answer="blue"
+        )
+    )
+    script = Script(killed, say("Blue."))
+    with hosting(agent_with(script.model, output_type=output)):
+        dies(chat)
+        with after_the_wait(chat):
+            chat.run_turn()
+            assert turns.sweep() == 0
+    assert [each.status for each in chat.runs()] == ["failed", "completed"]
     assert chat.said() == ["Blue."]
 
 

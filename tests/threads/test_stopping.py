@@ -252,7 +252,7 @@ def test_closing_down_hands_a_running_turn_over(chat: Chat) -> None:
 def test_a_process_that_ends_lets_turns_go_on_for_a_while_and_begins_none(
     open_chat: Callable[[], Chat], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "_ending", threading.Event())
+    monkeypatch.setattr(watching, "_ends", threading.Event())
     quick, endless = Gate(say("Just in time.")), Endless()
     chats = [open_chat() for _ in range(3)]
     with hosting(Script(quick, endless), DRAIN_SECONDS=1):

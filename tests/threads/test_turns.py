@@ -10,8 +10,8 @@ import pytest
 from django.db import connections
 
 from artifacts import clock, core
-from artifacts.workspace import Fence, Workspace
-from tests.support.cast import ANA, BEN
+from artifacts.workspace import Fence, Workspace, open_workspace
+from tests.support.cast import ANA, BEN, make_workspace
 from tests.support.models import Gate, Script, call, hosting, say
 from tests.support.racing import Background, all_of
 from tests.threads.conftest import Chat
@@ -236,9 +236,10 @@ def test_facts_stand_in_the_log_in_order(chat: Chat) -> None:
     assert ended.usage["tool_calls"] == 1
 
 
-def test_runs_share_no_state(open_chat: Callable[[], Chat]) -> None:
-    """One agent object, many threads at once: nobody sees another's words."""
-    chats = [open_chat() for _ in range(10)]
+def test_runs_share_no_state(open_chat: Callable[..., Chat]) -> None:
+    """One agent object, fifty turns in ten workspaces at once: nobody sees another's words."""
+    places = [open_workspace(make_workspace().public_id, actor=ANA) for _ in range(10)]
+    chats = [open_chat(place) for place in places for _ in range(5)]
     for chat in chats:
         chat.post(chat.id)
 
@@ -247,7 +248,7 @@ def test_runs_share_no_state(open_chat: Callable[[], Chat]) -> None:
         prompts = [str(part.content) for part in messages[-1].parts]
         return say(" ".join(prompts))
 
-    with hosting(Script(*[echo] * 10)):
+    with hosting(Script(*[echo] * len(chats))):
         all_of([Background(chat.run_turn) for chat in chats])
     for chat in chats:
         (run,) = models.Run.objects.filter(thread__public_id=chat.id)

@@ -30,7 +30,7 @@ from .failures import failed
 from .forward import NullChannel
 from .session import own_runs_with
 from .tool_threads import ToolThreads
-from .turn import end
+from .turn import end, settle
 
 
 class OwnTurn:
@@ -53,6 +53,7 @@ class OwnTurn:
         try:
             if claim is None:
                 raise core.InvalidState("another turn of this thread is going on")
+            await in_pool(settle, claim, self.thread_id)
             turn = await in_pool(openings.own_turn, claim, self.thread_id, self.actor)
             await in_pool(steps.start, turn, telemetry.current().trace_id)
             calls = history.open_calls_of(turn.history)
@@ -87,7 +88,6 @@ class OwnTurn:
         ending: Ending,
         messages: list[ModelMessage],
     ) -> None:
-
         used = replace(ending, usage=counted(ctx.usage))
         await in_pool(end, attempt.turn, attempt, used, list(messages))
 

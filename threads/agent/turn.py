@@ -33,7 +33,7 @@ def take_turn(workspace_id: str, thread_id: str) -> None:
         if claim is None or watching.is_draining():
             return
         try:
-            _settle(claim, thread_id)
+            settle(claim, thread_id)
             turn = openings.next_turn(claim, thread_id)
             if turn is not None:
                 _take(turn)
@@ -44,7 +44,7 @@ def take_turn(workspace_id: str, thread_id: str) -> None:
     turns.hand_over(workspace, thread_id)
 
 
-def _settle(claim: leases.Claim, thread_id: str) -> None:
+def settle(claim: leases.Claim, thread_id: str) -> None:
     """End what a dead process left, or what stops while it is paused."""
     left = endings.leftover(claim, thread_id)
     if left is not None:

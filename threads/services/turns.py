@@ -2,8 +2,8 @@
 
 A message's transaction marks its thread as asked; the task that is sent after it is only a wake-up.
 Whoever holds the thread's claim takes what is waiting: `openings` says what a turn is given,
-`steps` writes what it does on its way, `endings` how it ended, `leftovers` what a dead process
-left. Running the model is the agent layer's.
+`steps` writes what it does on its way, `endings` how it ended, for a dead process too. Running the
+model is the agent layer's.
 """
 
 from __future__ import annotations

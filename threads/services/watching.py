@@ -41,8 +41,9 @@ class Running(Protocol):
     def cancel(self, why: Why) -> None: ...
 
 
-class Ending(Protocol):
-    """A flag that outlives a fork, so that a worker's main process can tell its children."""
+class Flag(Protocol):
+    """Says that this process ends. It may be one that outlives a fork, so that a worker's main
+    process can tell its children."""
 
     def is_set(self) -> bool: ...
     def set(self) -> None: ...
@@ -74,19 +75,19 @@ def watched(turn: Running) -> Iterator[None]:
         _watch.remove(turn)
 
 
-def drain(ending: Ending | None = None) -> None:
+def drain() -> None:
     """From now on turns have `DRAIN_SECONDS` to end, and no new one begins."""
-    (ending or _ending).set()
+    _ends.set()
 
 
-def drains_with(ending: Ending) -> None:
+def drains_with(flag: Flag) -> None:
     """Use this flag: a worker's main process makes it before its children are forked."""
-    global _ending  # noqa: PLW0603 - one per process
-    _ending = ending
+    global _ends  # noqa: PLW0603 - one per process
+    _ends = flag
 
 
 def is_draining() -> bool:
-    return _ending.is_set()
+    return _ends.is_set()
 
 
 def hand_over_all() -> None:
@@ -162,7 +163,7 @@ class _Watch:
 
 
 _watch = _Watch()
-_ending: Ending = threading.Event()
+_ends: Flag = threading.Event()
 
 
 def _forget() -> None:

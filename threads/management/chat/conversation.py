@@ -94,7 +94,8 @@ class Conversation:
         await self.workspace.acommit(command)
 
     async def stop(self) -> bool:
-        """Ask the run that goes on to stop; whether there is one."""
+        """Ask the run that goes on, or is about to begin, to stop; whether there is one."""
+        await self.until(lambda: self.run is not None or self.is_at_rest)
         if self.run is None:
             return False
         with suppress(core.NotFound):  # it ended by itself

@@ -75,6 +75,7 @@ class Session:
         self.conversation, self.screen = conversation, conversation.screen
         self._lines = lines
         self._interrupts = 0
+        self._stopping: asyncio.Task[bool] | None = None
         self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
             "/help": self._help,
             "/proposals": self._proposals,
@@ -92,12 +93,24 @@ class Session:
             self.conversation.streams = True
             if line is None:
                 return
-            try:
-                await self._enter(line.strip())
-            except Leave:
+            if not await self._entered(line.strip()):
                 return
+
+    async def _entered(self, line: str) -> bool:
+        """Carry a line out and wait for what comes of it; whether the person stays.
+
+        Ctrl-C stops the agent, and a second one leaves.
+        """
+        self._interrupts = 0
+        work = asyncio.create_task(self._enter(line))
+        with _on_interrupt(lambda: self._interrupted(work)):
+            try:
+                await work
+            except (Leave, asyncio.CancelledError):
+                return False
             except ArtifactrError as refusal:
                 self.screen.line(f"Refused: {refusal.message}.", "bad")
+        return True
 
     def _prompt(self) -> str:
         waiting = self.conversation.waiting
@@ -119,7 +132,7 @@ class Session:
             await self._answer(waiting[0], line)
         else:
             await self.conversation.say(line)
-        await self._settle()
+        await self.conversation.until(lambda: self.conversation.is_at_rest)
 
     async def _answer(self, request: core.DeferredRequest, line: str) -> None:
         if request.kind == "question":
@@ -135,26 +148,10 @@ class Session:
             return
         await self.conversation.approve(request, verdict, reason.strip() or None)
 
-    async def _settle(self) -> None:
-        """Wait until the agent is done or asks. Ctrl-C stops it, twice leaves."""
-        conversation = self.conversation
-        rest = asyncio.create_task(conversation.until(lambda: conversation.is_at_rest))
-        self._interrupts = 0
-        leave = asyncio.Event()
-        with _on_interrupt(lambda: self._interrupted(leave)):
-            leaving = asyncio.create_task(leave.wait())
-            tasks = {rest, leaving}
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        if leave.is_set():
-            raise Leave
-
-    def _interrupted(self, leave: asyncio.Event) -> None:
+    def _interrupted(self, work: asyncio.Task[None]) -> None:
         self._interrupts += 1
         if self._interrupts > 1:
-            leave.set()
+            work.cancel()
             return
         self.screen.line("Stopping; Ctrl-C again leaves.", "quiet")
         self._stopping = asyncio.create_task(self.conversation.stop())

@@ -7,6 +7,8 @@ its public ids, so that typed feedback also works where that app is not installe
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 
 from artifacts.models import ID_LENGTH, Event, Workspace
@@ -16,14 +18,21 @@ NAME_LENGTH = 64
 SENDER_LENGTH = 450
 
 
+class GivenFeedbacks(models.Manager["GivenFeedback"]):
+    def get_queryset(self) -> models.QuerySet[GivenFeedback]:
+        return super().get_queryset().filter(type=GivenFeedback.TYPE)
+
+
 class GivenFeedback(Event):
     """An event of the log that tells of typed feedback."""
+
+    TYPE = "feedback_given"
+
+    objects: ClassVar[models.Manager[GivenFeedback]] = GivenFeedbacks()
 
     class Meta:
         proxy = True
         verbose_name = verbose_name_plural = "typed feedback"
-
-    TYPE = "feedback_given"
 
 
 class UseTarget(models.Model):

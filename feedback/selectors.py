@@ -12,10 +12,18 @@ from pydantic_core import from_json
 from artifacts import clock, conf
 from artifacts.core.errors import ValidationFailed
 from artifacts.core.values import Value
+from artifacts.workspace import as_moment, database
 from feedback.core.errors import ArtifactUseNotFound
 from feedback.core.signals import UseIdentity
-from feedback.models import ArtifactUse, UseSignal, UseTargetHead
+from feedback.models import ArtifactUse, UseSignal, UseTarget, UseTargetHead
 
+# In the order of the model's fields, the moments at their end.
+COLUMNS = tuple(field.attname for field in ArtifactUse._meta.concrete_fields)
+FIND = f"""
+    SELECT {", ".join(f"u.{column}" for column in COLUMNS)}, t.text
+    FROM {ArtifactUse._meta.db_table} u
+    LEFT JOIN {UseTarget._meta.db_table} t ON t.id = u.target_id
+    WHERE u.workspace_id = %s AND u.public_id = %s"""
 USE_ID = re.compile(r"use_[0-9a-f]{32}")
 
 
@@ -39,9 +47,16 @@ class UseInfo(Value):
 
 def find_use(workspace_pk: int, use_id: str) -> ArtifactUse:
     """The row of a use; unknown, purged and foreign ones are the same refusal."""
-    row = _rows(workspace_pk).filter(public_id=use_id).first()
-    if row is None:
+    found = database().one(FIND, (workspace_pk, use_id)).rows
+    if not found:
         raise ArtifactUseNotFound(use_id=use_id)
+    *columns, created_at, expires_at, target = found[0]
+    row = ArtifactUse.from_db(
+        None, COLUMNS, [*columns, as_moment(created_at), as_moment(expires_at)]
+    )
+    row.truncated = bool(row.truncated)
+    if target is not None:
+        row.target = UseTarget(pk=row.target_id, workspace_id=workspace_pk, text=target)
     return row
 
 

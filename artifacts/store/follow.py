@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -88,7 +89,7 @@ def _pause(poll_seconds: float | None) -> float:
 
 
 async def _waited(event: asyncio.Event, seconds: float) -> None:
-    try:
-        await asyncio.wait_for(event.wait(), seconds)
-    except TimeoutError:
-        return
+    # Not `wait_for`, which in Python 3.11 may lose a cancellation to what it waits for.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -70,10 +70,8 @@ class GivenFeedbackAdmin(WorkspaceAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[GivenFeedback]:
         rows: QuerySet[GivenFeedback] = super().get_queryset(request)
-        return (
-            rows.filter(type=GivenFeedback.TYPE)
-            .defer("text", "salt", "digest", "chain")
-            .annotate(text_start=Left("text", TEXT_CHARS), text_chars=Length("text"))
+        return rows.defer("text", "salt", "digest", "chain").annotate(
+            text_start=Left("text", TEXT_CHARS), text_chars=Length("text")
         )
 
     def url_of(self, row: Any) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -66,10 +65,6 @@ class LearningSignalAdmin(WorkspaceAdmin):
     search_fields = ["=public_id", "=entity"]
     search_help_text = "Id, or the entity whose backlog it is on"
     ordering = ["-pk"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[LearningSignal]:
-        rows: QuerySet[LearningSignal] = super().get_queryset(request)
-        return rows.filter(collection=LearningSignal.COLLECTION)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.route_view))

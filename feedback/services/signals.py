@@ -28,7 +28,6 @@ from feedback.models import ArtifactUse
 from feedback.store.uses import hold_use, link_signal
 from learning.core.errors import RequestSchema
 from learning.core.records import RecordInput
-from learning.selectors.catalog import collections_in_force
 from learning.services.records import ingest_in
 
 from .routing import KeptSignal, follow_policy
@@ -64,8 +63,6 @@ def open_use(workspace: Workspace, use_id: str) -> ArtifactUse:
 
 def submit_on(workspace: Workspace, use: ArtifactUse, submission: Submission) -> Submitted:
     """The same for a use that `open_use` gave."""
-    if COLLECTION not in collections_in_force(workspace.pk, [COLLECTION]):
-        raise LearningSignalsUnavailable
     with workspace.transaction() as tx:
         return keep_signal(tx, use, submission, dedupe_key=submission.dedupe_key)
 
@@ -86,7 +83,12 @@ def keep_signal(
     settings = conf.settings()
     bounds = Bounds(settings.FEEDBACK_COMMENT_MAX_CHARS, settings.FEEDBACK_EVIDENCE_MAX_CHARS)
     record = _record(selectors.identity(use), signal.cut(bounds), dedupe_key)
-    [taken] = ingest_in(tx, [record], namespace=f"feedback:{use.public_id}")
+    try:
+        [taken] = ingest_in(tx, [record], namespace=f"feedback:{use.public_id}")
+    except RequestSchema as refused:
+        if _is_about_collection(refused):
+            raise LearningSignalsUnavailable from None
+        raise
     assert taken.record_id is not None
     if not taken.duplicate:
         link_signal(tx, held, taken.record_id)
@@ -94,6 +96,11 @@ def keep_signal(
     return Submitted(
         record_id=taken.record_id, duplicate=taken.duplicate, erased=taken.erased or None
     )
+
+
+def _is_about_collection(refused: RequestSchema) -> bool:
+    """Whether the catalog has no such collection; everything else in it is our own doing."""
+    return [each["loc"][-1] for each in refused.errors] == ["collection"]
 
 
 def _still_open(use: ArtifactUse) -> ArtifactUse:

@@ -6,6 +6,8 @@ filter and search by, and which record is in force at an address.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 
 from artifacts import triggers
@@ -86,13 +88,20 @@ class Record(models.Model):
         return self.public_id
 
 
+class LearningSignals(models.Manager["LearningSignal"]):
+    def get_queryset(self) -> models.QuerySet[LearningSignal]:
+        return super().get_queryset().filter(collection=LearningSignal.COLLECTION)
+
+
 class LearningSignal(Record):
     """A record of `learning_signals`: what came of a use."""
 
+    COLLECTION = "learning_signals"
+
+    objects: ClassVar[models.Manager[LearningSignal]] = LearningSignals()
+
     class Meta:
         proxy = True
-
-    COLLECTION = "learning_signals"
 
 
 class RecordLink(models.Model):

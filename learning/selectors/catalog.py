@@ -14,11 +14,17 @@ from pydantic_core import from_json
 from artifacts.core.actors import Actor, actor_adapter
 from artifacts.core.errors import NotFound, ValidationFailed
 from artifacts.core.values import Id, Value
-from artifacts.workspace import Workspace
+from artifacts.workspace import Workspace, database
 from learning import models
 from learning.core.definitions import MODELS, AnyDefinition, Collection
 from learning.core.errors import ArtifactNotFound
 from learning.core.rules.listing import Key
+
+COLLECTIONS = """
+    SELECT a.name, d.id, d.version, d.body
+    FROM artifactr_learning_activedefinition a
+    JOIN artifactr_learning_definition d ON d.id = a.definition_id
+    WHERE a.workspace_id = %s AND a.type = 'collection' AND a.name {any}"""
 
 
 class DefinitionInfo(Value):
@@ -142,12 +148,11 @@ def parse(type_name: str, body: str) -> AnyDefinition:
 
 
 def collections_in_force(workspace_pk: int, names: Iterable[str]) -> dict[str, InForce]:
-    """The active versions of these collections; one statement."""
-    rows = models.ActiveDefinition.objects.filter(
-        workspace_id=workspace_pk, type="collection", name__in=sorted(set(names))
-    ).values_list("name", "definition_id", "definition__version", "definition__body")
+    """The active versions of these collections; one statement, as every write asks for them."""
+    db = database()
+    params = (workspace_pk, db.array(sorted(set(names))))
     found: dict[str, InForce] = {}
-    for name, pk, version, body in rows:
+    for name, pk, version, body in db.one(db.spelled(COLLECTIONS), params).rows:
         collection = parse("collection", body)
         assert isinstance(collection, Collection)
         found[name] = InForce(pk, version, collection)

@@ -13,8 +13,16 @@ from django.test import override_settings
 from django.urls import reverse
 
 from artifacts import access, models
-from artifacts.core import AppEvent, Hidden, ProposeChange, SetFocus
+from artifacts.core import (
+    AppEvent,
+    GiveFeedback,
+    Hidden,
+    ProposeChange,
+    SetFocus,
+    TurnTarget,
+)
 from artifacts.surfaces.object_pages import WorkspaceAdmin
+from tests.feedback.uses import bound, furnish, say
 from tests.support.builders import edit_text, make_artifact, make_run
 from tests.support.desk import THREAD, Desk, make_desk
 from tests.support.kinds import Paper
@@ -42,6 +50,12 @@ def filled(transactional_db: None) -> Iterator[Filled]:
     paper = make_artifact(desk.door(), Paper(text="one two"))
     change = ProposeChange(change=edit_text(paper, 1, "two", "2"))
     desk.scribe(run_id=run_id).commit(change)
+    furnish(desk.door("mia"))
+    say(desk.door("mia"), bound(desk.door("mia")).id)
+    thumbs = GiveFeedback(
+        feedback_type="thumbs", target=TurnTarget(run_id=run_id), value={"up": True}
+    )
+    desk.door().commit(thumbs)
     theirs = make_artifact(desk.door("otto"), Paper(text="secret"), artifact_id="art_theirs")
     assert theirs
     access.forget_hidden()
@@ -67,7 +81,8 @@ def lists() -> list[str]:
 
 def test_every_list_and_page_is_registered() -> None:
     assert {m.__name__ for m in OF_WORKSPACE} == {
-        "Artifact", "ChangeSet", "Event", "Proposal", "Run", "Thread",
+        "Artifact", "ArtifactUse", "ChangeSet", "Definition", "Event", "GivenFeedback",
+        "LearningSignal", "Proposal", "Record", "Run", "Thread",
     }  # fmt: skip
 
 
@@ -104,8 +119,8 @@ def test_foreign_rows_are_in_no_list_filter_or_count(filled: Filled) -> None:
             assert told not in text, (url, told)
     url = reverse("admin:artifactr_artifact_changelist")
     assert "1 artifact\n" in client.get(url).content.decode()
-    assert "1 artifact\n" in filled.desk.client("ana").get(url).content.decode()
-    assert "2 artifacts\n" in filled.desk.client("root").get(url).content.decode()
+    assert "4 artifacts\n" in filled.desk.client("ana").get(url).content.decode()
+    assert "5 artifacts\n" in filled.desk.client("root").get(url).content.decode()
 
 
 def test_a_filter_names_only_what_is_seen(filled: Filled) -> None:
@@ -258,7 +273,7 @@ def test_a_hidden_artifact_is_nowhere(hiding: Filled) -> None:
             assert hiding.paper not in page.content.decode(), url
             assert hiding.proposal not in page.content.decode(), url
     assert (
-        "1 artifact\n"
+        "4 artifacts\n"
         in client.get(reverse("admin:artifactr_artifact_changelist")).content.decode()
     )
     assert client.get(hiding.desk.page(hiding.proposal)).status_code == 404

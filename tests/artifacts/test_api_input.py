@@ -73,7 +73,9 @@ def test_an_odd_body_is_refused(cast: Cast, name: str) -> None:
         answer = cast.ana(route.method, path, raw=ODD_BODIES[name], If_Match='"1"')
         assert answer.status == 422, route
         problem = answer.body.get("rejection", answer.body)
-        assert problem.get("code", problem["type"]) in {"validation_failed", "request_schema"}, route
+        assert problem.get("code", problem["type"]) in {"validation_failed", "request_schema"}, (
+            route
+        )
         assert problem["errors"], route
     assert not Event.objects.exists()
 

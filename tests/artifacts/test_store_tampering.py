@@ -74,8 +74,9 @@ OTHER_COLUMNS = {
     "threads thr_0: no event made it": [
         (
             "INSERT INTO artifactr_threads_thread (workspace_id, public_id, title, mode, focus, "
-            "asked_seq, taken_seq, created_at) SELECT workspace_id, 'thr_0', title, mode, focus, "
-            "asked_seq, taken_seq, created_at FROM artifactr_threads_thread"
+            "asked_seq, taken_seq, taken_ahead, tries, created_at) SELECT workspace_id, 'thr_0', "
+            "title, mode, focus, asked_seq, taken_seq, taken_ahead, tries, created_at "
+            "FROM artifactr_threads_thread"
         )
     ],
     "threads thr_1: what is stored": ["UPDATE artifactr_threads_thread SET focus = 'no json'"],
@@ -91,8 +92,9 @@ OTHER_COLUMNS = {
     "runs run_0: no event made it": [
         (
             "INSERT INTO artifactr_threads_run (workspace_id, thread_id, public_id, status, "
-            "pending, answers, trace_ids, started_at) SELECT workspace_id, thread_id, 'run_0', "
-            "status, pending, answers, trace_ids, started_at FROM artifactr_threads_run"
+            "pending, answers, trace_ids, from_seq, started_at) SELECT workspace_id, thread_id, "
+            "'run_0', status, pending, answers, trace_ids, from_seq, started_at "
+            "FROM artifactr_threads_run"
         )
     ],
     "last_event_at is not": [

@@ -94,7 +94,7 @@ def test_a_verdict_is_one_event_and_one_signal_each_way(
     event = envelope.event
     assert isinstance(event, core.FeedbackGiven)
     assert (event.target, event.value) == (core.TurnTarget(run_id=run_id), VALUE)
-    (signal,) = LearningSignal.objects.filter(collection=LearningSignal.COLLECTION)
+    (signal,) = LearningSignal.objects.all()
     assert signal.type == "thumbs_down"
     assert f'"source":"{source}"' in (signal.content or "")
 
@@ -116,4 +116,4 @@ def test_what_is_refused_leaves_neither_event_nor_signal(
     feedback = {"feedback_type": "thumbs", "target": target, "value": VALUE, **changed}
     assert give(key_of(place, EVALUATOR), feedback) == {"ok": False, "code": code}
     assert given(place.workspace) == []
-    assert not LearningSignal.objects.filter(collection=LearningSignal.COLLECTION).exists()
+    assert not LearningSignal.objects.exists()

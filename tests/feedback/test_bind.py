@@ -15,7 +15,7 @@ from django.test import override_settings
 
 from artifacts import clock
 from artifacts.core import ArchiveArtifact, address_id
-from artifacts.workspace import Workspace, database
+from artifacts.workspace import Workspace
 from feedback.bound import BoundArtifact
 from feedback.core.errors import ArtifactUseExpired, RenderChanged
 from feedback.models import ArtifactUse, UseTarget, UseTargetHead
@@ -26,6 +26,7 @@ from learning.models import Definition, Record
 from learning.services.catalog import apply_catalog, files_of_package
 from learning.services.records import ingest, record
 from tests.feedback.uses import ENTITY, PROMPT, SKILL, bound, furnish, outcome, promote, put, say
+from tests.support.asked import asked
 from tests.support.cast import Cast, make_cast
 from tests.support.wire import counted
 
@@ -132,26 +133,16 @@ def test_a_thousand_binds_leave_the_records_as_they_were(cast: Cast) -> None:
     assert UseTargetHead.objects.count() == 3
 
 
-def test_a_bind_locks_no_workspace_and_inserts_once(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bind_locks_no_workspace_and_inserts_once(cast: Cast) -> None:
     bound(cast.ana)
-    asked: list[str] = []
-    kind = type(database())
-    run = kind._run
-
-    def recording(self: Any, statements: Any) -> Any:
-        asked.extend(" ".join(sql.split()) for sql, _ in statements)
-        return run(self, statements)
-
-    monkeypatch.setattr(kind, "_run", recording)
-    with counted() as wire:
+    with asked() as found, counted() as wire:
         bound(cast.ana)
-    assert [sql.split()[0] for sql in asked] == ["SELECT", "SELECT", "SELECT", "INSERT"]
-    assert not any("FOR NO KEY UPDATE" in sql or "FOR UPDATE" in sql for sql in asked)
+    sent = [sql for sql in found if not sql.startswith(("BEGIN", "COMMIT"))]
+    assert [sql.split()[0] for sql in sent] == ["SELECT", "SELECT", "SELECT", "INSERT"]
+    assert not any("FOR NO KEY UPDATE" in sql or "FOR UPDATE" in sql for sql in sent)
     # SQLite's one row has a transaction of its own; beside these nothing is sent.
     around = 0 if connection.vendor == "postgresql" else 2
-    assert len(wire.statements) == len(asked) + around
+    assert len(wire.statements) == len(sent) + around
 
 
 @pytest.mark.parametrize("count", [10, 100])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from artifacts.core import ExternalAgentActor
 from artifacts.workspace import open_workspace
@@ -14,6 +12,7 @@ from learning.models import Definition, Record
 from learning.services.records import ingest
 from tests.artifacts.rest import Caller, Cast, make_cast
 from tests.learning.catalogs import apply, catalog, files
+from tests.support.asked import asked
 
 pytestmark = pytest.mark.django_db
 SERVER = "http://testserver"
@@ -241,9 +240,9 @@ OPENING = 4
 
 
 def statements(cast: Cast, path: str) -> int:
-    with CaptureQueriesContext(connection) as captured:
+    with asked() as found:
         assert cast.vera.get(path).status == 200
-    return len(captured)
+    return len(found)
 
 
 def test_requests_cost_the_same_at_any_size(applied: Cast) -> None:

@@ -65,8 +65,10 @@ class MemoryStore:
                 return found
             ring.waiters.add(waiter)
         try:
+            # Not `wait_for`, which in Python 3.11 may lose a cancellation to what it waits for.
             with suppress(TimeoutError):
-                await asyncio.wait_for(waiter[1].wait(), wait_seconds)
+                async with asyncio.timeout(wait_seconds):
+                    await waiter[1].wait()
         finally:
             with self._lock:
                 ring.waiters.discard(waiter)

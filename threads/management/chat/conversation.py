@@ -257,7 +257,8 @@ class Conversation:
         self.screen.end_piece()
 
     async def _stream(self, run_id: str) -> None:
-        while True:
+        # A store may lose the cancellation to a frame that comes at the same moment.
+        while self._live is asyncio.current_task():
             await self._show_frames(run_id, LIVE_SECONDS)
 
     async def _show_frames(self, run_id: str, wait_seconds: float) -> None:

@@ -105,7 +105,6 @@ def test_a_verdict_is_one_event_and_one_signal_each_way(
         ({"feedback_type": "applause"}, "validation_failed"),
         ({"value": {"up": "perhaps"}}, "validation_failed"),
         ({"value": {"up": True, "stars": 5}}, "validation_failed"),
-        ({"value": {"up": True, "comment": "a\0b"}}, "validation_failed"),
         ({"target": {"kind": "turn", "run_id": "run_unknown"}}, "not_found"),
     ],
 )

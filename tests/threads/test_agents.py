@@ -19,7 +19,7 @@ from tests.support.model_server import model_server
 from tests.support.models import Script, say
 from tests.threads.conftest import Chat
 from threads import selectors
-from threads.agent import ArtifactWorkspace, Hosted, agents, models
+from threads.agent import ArtifactWorkspace, Hosted, agents, loop, models
 from threads.checks import check_agents, check_model
 
 HERE = __name__
@@ -202,6 +202,10 @@ def test_turns_of_a_process_share_a_loop_and_a_client(
         assert chat.said() == ["Hello", "Hello from afar "] * 2
         assert [each["model"] for each in server.requests] == ["local", "local"]
         assert server.connections == 1
+        model: Any = models.named("openai-chat:local")
+        loop.submit(model.client.close()).done.result(
+            60
+        )  # or its sockets are some later test's garbage
     models.named.cache_clear()
 
 

@@ -20,6 +20,7 @@ from pydantic_ai.messages import (
 from artifacts import core
 from tests.support.models import Script, agent_with, hosting, say
 from tests.support.racing import Background
+from tests.support.sites import wait_until
 from tests.threads.conftest import Chat
 from threads import models
 from threads.agent import loop, running
@@ -123,6 +124,7 @@ def test_it_is_stopped_whole_wherever_it_waits(open_chat: Callable[[], Chat], fi
             Background(chat.run_turn).result()
             if not was_cut():
                 break
+            wait_until(lambda: not asyncio.all_tasks(loop._running()))  # nothing is left behind
         (run,) = chat.runs()
         statuses[run.status] += 1
         check_history(chat)

@@ -139,7 +139,11 @@ class RunDesk:
         if request.kind == "question" and _is_short_list(choices):
             offered = tuple(args.pop("choices"))
         is_question = request.kind == "question"
-        title = str(question or request.tool_name) if is_question else f"Run {request.tool_name}?"
+        title = (
+            str(question or request.tool_name)
+            if is_question
+            else f"May the agent use {request.tool_name}?"
+        )
         may = self._allows("answer_question" if is_question else "answer_approval")
         return Asked(
             request=request,

@@ -6,6 +6,7 @@ the turn again after a crash knows exactly what was done and said.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable
@@ -66,6 +67,7 @@ class Attempt:
         self._seen_seq = turn.seen_seq
         self._untold = frozenset(each.seq for each in turn.messages)  # of the prompt
         self._begun: list[str] = []  # tool calls that did not come back
+        self._requests: set[asyncio.Task[Any]] = set()
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -83,6 +85,7 @@ class Attempt:
         self, ctx: RunContext[Any], request: ModelRequestContext, *, notices: bool = False
     ) -> ModelRequestContext:
         if self._is_own(ctx):
+            self._note_request()
             brought = await in_pool(self._bring, list(ctx.messages), notices)
             # Stored already; what is queued here is delivered with this very request.
             for message in brought:
@@ -112,6 +115,14 @@ class Attempt:
             self._begun.remove(call.tool_call_id)
 
     # The end
+
+    async def leave_requests(self) -> None:
+        """End requests that outlived the run: one that is cut short as it begins is left alone by
+        pydantic-ai, and would wait for its answer until its time is over."""
+        left = [each for each in self._requests if each is not asyncio.current_task()]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def close(self) -> None:
         """Nothing more is written, not even by a tool that outlived its turn."""
@@ -182,6 +193,12 @@ class Attempt:
             if self._is_closed:
                 raise LeaseLost(f"run {self.turn.run_id} has ended")
             return write()
+
+    def _note_request(self) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._requests.add(task)
+            task.add_done_callback(self._requests.discard)
 
     def _is_own(self, ctx: RunContext[Any]) -> bool:
         """False for an agent that a tool runs: its messages are no part of this history."""

@@ -7,6 +7,7 @@ exit code tells how it went: 0 a reply, 1 none, 3 the agent asks something, 4 it
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from argparse import ArgumentParser
 from contextlib import suppress
@@ -45,6 +46,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # The agent's library greets whoever runs it first; this is a conversation.
+        os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
         workspace = _opened(options["workspace"], options["user"])
         try:
             thread_id = _thread(workspace, options["thread"])

@@ -56,8 +56,10 @@ class _Pace:
     async def send(self, send: Send, message: dict[str, Any]) -> None:
         if not self._may_send.is_set():
             longest = CLOSE_SECONDS if message["type"] == "websocket.close" else None
+            # Not `wait_for`, which may lose a cancellation on Python 3.11.
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._may_send.wait(), longest)
+                async with asyncio.timeout(longest):
+                    await self._may_send.wait()
         if message["type"] == "http.response.body" and not message.get("more_body", False):
             self.leave()  # Twisted counts a producer at the end of a response as a mistake
         await send(message)

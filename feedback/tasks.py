@@ -6,7 +6,7 @@ from celery import shared_task
 
 from artifacts import executor
 
-from .services.uses import purge_expired
+from .services.expiry import purge_expired
 
 PURGE = "feedback.purge_expired_uses"
 

@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from pydantic_core import to_json, to_jsonable_python
@@ -29,7 +28,7 @@ from feedback.bound import BoundArtifact, telemetry_attributes
 from feedback.core.errors import ArtifactUseExpired, RenderChanged
 from feedback.models import ArtifactUse
 from feedback.selectors import UseInfo
-from feedback.store.uses import NewUse, add_use, delete_expired
+from feedback.store.uses import NewUse, add_use
 from learning.core.errors import RequestSchema
 from learning.core.render_errors import ArtifactSnapshot
 from learning.selectors.recipes import StoredRecipe, recipe_in_force, recipe_of_version
@@ -109,14 +108,6 @@ def signals(
     return as_infos(
         workspace.pk, sorted(rows, key=lambda row: place[row.public_id]), workspace.hidden
     )
-
-
-def purge_expired() -> bool:
-    """Delete one page of expired uses; whether it was full, so that more may be left."""
-    settings = conf.settings()
-    now, days = clock.now(), settings.USE_RETENTION_DAYS
-    created_until = None if days is None else now - timedelta(days=days)
-    return delete_expired(now, created_until, settings.USE_PURGE_BATCH) == settings.USE_PURGE_BATCH
 
 
 def find_use(workspace: Workspace, use_id: str) -> ArtifactUse:

@@ -14,7 +14,7 @@ from artifacts import clock, core, pool
 from artifacts.models import Event
 from artifacts.workspace import Workspace, open_workspace
 from feedback.models import ArtifactUse
-from feedback.services import turns, uses
+from feedback.services import expiry, turns, uses
 from learning.models import Record
 from tests.support.cast import ANA, BEN, make_workspace
 from tests.support.models import Script, agent_with, call, hosting, say
@@ -243,7 +243,7 @@ def test_feedback_on_an_expired_use_stands_and_is_no_signal(answered: Chat) -> N
 
 def test_feedback_on_a_purged_use_stands_and_is_no_signal(answered: Chat) -> None:
     with clock.moved(timedelta(days=91)):
-        uses.purge_expired()
+        expiry.purge_expired()
     assert not ArtifactUse.objects.exists()
     judge(answered.workspace, core.TurnTarget(run_id=run_of(answered)))
     assert len(answered.events(core.FeedbackGiven)) == 1

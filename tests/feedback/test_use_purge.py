@@ -17,7 +17,8 @@ from artifacts.workspace import Workspace
 from feedback import tasks
 from feedback.core.errors import ArtifactUseNotFound
 from feedback.models import ArtifactUse, UseSignal, UseTarget, UseTargetHead
-from feedback.services.uses import purge_expired, use
+from feedback.services.expiry import purge_expired
+from feedback.services.uses import use
 from learning.services.records import record
 from tests.feedback.uses import bound, furnish, promote, say
 from tests.support.cast import Cast, make_cast

@@ -19,7 +19,7 @@ from artifacts.models import Artifact
 from feedback.admin import chart
 from feedback.local import Local
 from feedback.models import ArtifactUse
-from feedback.services import uses
+from feedback.services import expiry
 from learning.models import LearningSignal, Record
 from tests.feedback.desks import judged, make_skilled_desk, text_of
 from tests.support.desk import Desk
@@ -238,7 +238,7 @@ def test_a_page_tells_a_snapshot_and_a_purged_use(desk: Desk) -> None:
     assert f'">{use.snapshot_id}</a>' in text
     assert reverse("admin:artifactr_use_by_id", args=[desk.row.public_id, use.id]) in text
     with clock.moved(timedelta(days=91)):
-        uses.purge_expired()
+        expiry.purge_expired()
     assert not ArtifactUse.objects.exists()
     text = text_of(desk, page_of(signal_id))
     assert "purged since" in text

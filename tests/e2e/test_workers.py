@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from artifacts import core
-from tests.e2e.conftest import Place
+from tests.e2e.conftest import Place, with_redis
 from tests.support import live
 from tests.support.sites import wait_until
 from threads import models, selectors
@@ -160,6 +160,7 @@ def check_done_once(place: Place, thread_id: str, point: str) -> None:
     assert written or point in IN_DOUBT, point
 
 
+@with_redis
 @pytest.mark.parametrize("how", ["child", "parent"])
 def test_a_worker_killed_at_any_point_costs_nothing(
     place: Place, tmp_path: Path, redis_url: str, how: str
@@ -183,6 +184,7 @@ def test_a_worker_killed_at_any_point_costs_nothing(
     assert place.workspace.verify() == []
 
 
+@with_redis
 @pytest.mark.parametrize("in_time", [True, False], ids=["drains", "hands over"])
 def test_a_worker_told_to_end_drains_for_a_while_then_hands_over(
     place: Place, tmp_path: Path, redis_url: str, in_time: bool
@@ -212,6 +214,7 @@ def test_a_worker_told_to_end_drains_for_a_while_then_hands_over(
     assert (again.retry_of, again.status) == (handed_over.public_id, "completed")
 
 
+@with_redis
 def test_a_pause_outlives_every_process(place: Place, tmp_path: Path, redis_url: str) -> None:
     ben = core.UserActor(id="2", name="Ben")
 
@@ -235,6 +238,7 @@ def test_a_pause_outlives_every_process(place: Place, tmp_path: Path, redis_url:
     check_done_once(place, thread_id, "pause")
 
 
+@with_redis
 def test_a_stop_reaches_the_process_that_runs_the_turn(
     place: Place, tmp_path: Path, redis_url: str
 ) -> None:

@@ -68,6 +68,7 @@ class Attempt:
         self._untold = frozenset(each.seq for each in turn.messages)  # of the prompt
         self._begun: list[str] = []  # tool calls that did not come back
         self._requests: set[asyncio.Task[Any]] = set()
+        self._is_left = False
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -119,6 +120,7 @@ class Attempt:
     async def leave_requests(self) -> None:
         """End requests that outlived the run: one that is cut short as it begins is left alone by
         pydantic-ai, and would wait for its answer until its time is over."""
+        self._is_left = True
         left = [each for each in self._requests if each is not asyncio.current_task()]
         for task in left:
             task.cancel()
@@ -196,6 +198,8 @@ class Attempt:
 
     def _note_request(self) -> None:
         task = asyncio.current_task()
+        if self._is_left:  # it had not come this far when the run was left
+            raise asyncio.CancelledError
         if task is not None:
             self._requests.add(task)
             task.add_done_callback(self._requests.discard)

@@ -4,3 +4,4 @@ from artifactr_site.settings import *  # noqa: F403
 
 DEBUG = False
 SECRET_KEY = "benchmarks"
+ARTIFACTR = {**ARTIFACTR, "AGENTS": {"default": "benchmarks.turns.hosted"}}  # noqa: F405

@@ -14,7 +14,7 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
-from benchmarks import floors, reads, records, scenes, uses  # noqa: E402
+from benchmarks import floors, reads, records, scenes, turns, uses  # noqa: E402
 from benchmarks.live import Live  # noqa: E402
 from benchmarks.measure import Timing, report, timed, timed_together  # noqa: E402
 
@@ -42,6 +42,9 @@ class Suite:
             ("bind, 8 clients on one entity", self.bind_together),
             ("feedback on a use", self.feedback),
             ("purge of 100,000 expired uses", self.purge),
+            ("turn, each tool call", self.tool_call),
+            ("turn, each text delta", self.text_delta),
+            ("turns of 50 threads on two workers", self.turns),
             ("live, idle sockets", self.live.idle),
             ("live, commit to delivery", self.live.delivery),
             ("live, another process", self.live.another_process),
@@ -74,6 +77,19 @@ class Suite:
 
     def together(self, name: str) -> None:
         self._together(name, scenes.plan_of_own, scenes.new_workspace(name), _floor_together)
+
+    def tool_call(self, name: str) -> None:
+        self._print(name, turns.per_call(self.seconds))
+
+    def text_delta(self, name: str) -> None:
+        self._print(name, turns.per_delta(self.seconds))
+
+    def turns(self, name: str) -> None:
+        workspace = scenes.opened(scenes.new_workspace(name))
+        self._print(name, {"per_second": round(turns.turns_per_second(workspace), 1)})
+
+    def _print(self, name: str, figures: dict[str, Any]) -> None:
+        print(json.dumps({"measured": name, "database": self.database, **figures}), flush=True)
 
     def replay(self, name: str) -> None:
         reads.replay(name, self.database, events=1_000 if self.quick else 10_000)

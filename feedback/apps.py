@@ -16,6 +16,7 @@ class FeedbackConfig(AppConfig):
     def ready(self) -> None:
         from artifacts import extensions
         from artifacts.surfaces import problems
+        from feedback import tasks  # noqa: F401 - registers them with Celery in every process
         from feedback.core import errors
 
         problems.STATUS.update(errors.STATUS)

@@ -67,7 +67,7 @@ class Attempt:
         self._seen_seq = turn.seen_seq
         self._untold = frozenset(each.seq for each in turn.messages)  # of the prompt
         self._begun: list[str] = []  # tool calls that did not come back
-        self._requests: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._is_left = False
         self._lock = threading.Lock()
         self._is_closed = False
@@ -77,6 +77,7 @@ class Attempt:
     async def around(
         self, ctx: RunContext[Any], handler: Callable[[], Awaitable[AgentRunResult[Any]]]
     ) -> AgentRunResult[Any]:
+        self._note_task()
         return await handler()  # begun and ended from outside
 
     async def record(self, fact: AnyFact) -> None:
@@ -86,7 +87,7 @@ class Attempt:
         self, ctx: RunContext[Any], request: ModelRequestContext, *, notices: bool = False
     ) -> ModelRequestContext:
         if self._is_own(ctx):
-            self._note_request()
+            self._note_task()
             brought = await in_pool(self._bring, list(ctx.messages), notices)
             # Stored already; what is queued here is delivered with this very request.
             for message in brought:
@@ -117,11 +118,11 @@ class Attempt:
 
     # The end
 
-    async def leave_requests(self) -> None:
-        """End requests that outlived the run: one that is cut short as it begins is left alone by
-        pydantic-ai, and would wait for its answer until its time is over."""
+    async def leave_tasks(self) -> None:
+        """End what outlived the run: tasks of one that is cut short as they begin are left alone by
+        pydantic-ai, and would wait for ever."""
         self._is_left = True
-        left = [each for each in self._requests if each is not asyncio.current_task()]
+        left = [each for each in self._tasks if each is not asyncio.current_task()]
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
@@ -196,13 +197,13 @@ class Attempt:
                 raise LeaseLost(f"run {self.turn.run_id} has ended")
             return write()
 
-    def _note_request(self) -> None:
+    def _note_task(self) -> None:
         task = asyncio.current_task()
         if self._is_left:  # it had not come this far when the run was left
             raise asyncio.CancelledError
         if task is not None:
-            self._requests.add(task)
-            task.add_done_callback(self._requests.discard)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     def _is_own(self, ctx: RunContext[Any]) -> bool:
         """False for an agent that a tool runs: its messages are no part of this history."""

@@ -122,7 +122,7 @@ class Running:
             except LeaseLost:
                 raise
             except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
-                await self.attempt.leave_requests()
+                await self.attempt.leave_tasks()
                 await tools.ended()
                 cut = self._cut()
                 if cut is not None:

@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 
 from tests.support import browser, sites
 
-pytestmark = pytest.mark.browser
+# The page speaks the protocol, which both passes test: once is enough.
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 PATIENCE = 90_000
 

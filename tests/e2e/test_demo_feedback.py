@@ -15,7 +15,8 @@ from tests.support import live
 from tests.support.browser import elsewhere
 from tests.support.sites import wait_until
 
-pytestmark = pytest.mark.browser
+# The page speaks the protocol, which both passes test: once is enough.
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 expect.set_options(timeout=60_000)
 

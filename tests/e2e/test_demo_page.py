@@ -22,7 +22,8 @@ from tests.support.sites import wait_until
 from threads.models import Run
 from threads.selectors import run_of
 
-pytestmark = pytest.mark.browser
+# The page speaks the protocol, which both passes test: once is enough.
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> [x](javascript:alert(3))"
 QUESTION = core.DeferredRequest(

@@ -261,12 +261,13 @@ def test_a_server_that_runs_turns_itself_hands_them_over_as_it_ends(
     with live.serving(tmp_path, AGENTS={"default": "tests.e2e.dying.agent"}) as server:
         wait_until((tmp_path / "waiting").exists)
         server.stop()
-    (run,) = runs_of(place, thread_id)
-    assert (run.status, run.reason) == ("failed", "abandoned"), server.log.read_text()
+    left = runs_of(place, thread_id)  # more than one if its sweep took the turn again meanwhile
+    assert {(run.status, run.reason) for run in left} == {("failed", "abandoned")}
     (tmp_path / "go_on").touch()
     with live.serving(tmp_path, AGENTS={"default": "tests.e2e.dying.agent"}):
         wait_until(lambda: is_answered(thread_id))
-    assert [run.status for run in runs_of(place, thread_id)] == ["failed", "completed"]
+    statuses = [run.status for run in runs_of(place, thread_id)]
+    assert statuses == ["failed"] * len(left) + ["completed"]
 
 
 def _with_dying(environment: Callable[..., dict[str, str]]) -> Callable[..., dict[str, str]]:

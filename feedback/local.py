@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from artifacts.pool import in_pool
@@ -19,35 +19,21 @@ from learning.services import records
 
 from .bound import BoundArtifact
 from .fluent import (
-    Artifact,
-    AsyncArtifact,
-    Feedback,
     Ingested,
     Parameters,
     RecordFields,
-    Records,
     Submitted,
     said,
 )
+from .names import AsyncNames, Names
 from .services import signals, uses
 
 
-class Local:
+class Local(Names):
     """A workspace in the hands of its actor."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-
-    def artifact(self, name: str) -> Artifact:
-        return Artifact(name, self._bind)
-
-    @property
-    def feedback(self) -> Feedback[Submitted]:
-        return Feedback(self._submit)
-
-    @property
-    def records(self) -> Records[Ingested, list[Ingested]]:
-        return Records(self._ingest_one, self._ingest)
 
     def record(self, record_id: str) -> dict[str, Any]:
         """One record, as it is read."""
@@ -64,27 +50,12 @@ class Local:
         taken = records.ingest(self._workspace, [said(each) for each in given])
         return [cast(Ingested, each.wire()) for each in taken]
 
-    def _ingest_one(self, record: RecordFields) -> Ingested:
-        [taken] = self._ingest([record])
-        return taken
 
-
-class AsyncLocal:
+class AsyncLocal(AsyncNames):
     """The same for coroutines; the work is done in the pool."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._local = Local(workspace)
-
-    def artifact(self, name: str) -> AsyncArtifact:
-        return AsyncArtifact(name, self._bind)
-
-    @property
-    def feedback(self) -> Feedback[Awaitable[Submitted]]:
-        return Feedback(self._submit)
-
-    @property
-    def records(self) -> Records[Awaitable[Ingested], Awaitable[list[Ingested]]]:
-        return Records(self._ingest_one, self._ingest)
 
     async def record(self, record_id: str) -> dict[str, Any]:
         """One record, as it is read."""
@@ -98,6 +69,3 @@ class AsyncLocal:
 
     async def _ingest(self, given: Sequence[RecordFields]) -> list[Ingested]:
         return await in_pool(self._local._ingest, given)
-
-    async def _ingest_one(self, record: RecordFields) -> Ingested:
-        return await in_pool(self._local._ingest_one, record)

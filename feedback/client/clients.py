@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from feedback.bound import BoundArtifact
 from feedback.fluent import (
-    Artifact,
-    AsyncArtifact,
-    Feedback,
     Ingested,
     Parameters,
     RecordFields,
-    Records,
     Submitted,
 )
+from feedback.names import AsyncNames, Names
 
 from . import calls
 from .calls import Call
@@ -27,7 +24,7 @@ from .sending import RETRIES, TIMEOUT_SECONDS, Destination, Retries, httpx, read
 T = TypeVar("T")
 
 
-class Client:
+class Client(Names):
     """One workspace over HTTP. `base_url` is where the site's REST surface stands.
 
     `http` is a client of the caller's, for its proxies and certificates; it stays open.
@@ -46,17 +43,6 @@ class Client:
         self._to = Destination(base_url, workspace, key)
         self._timeout, self._retries = timeout, retries
         self._http, self._is_own = http or httpx.Client(), http is None
-
-    def artifact(self, name: str) -> Artifact:
-        return Artifact(name, self._bind)
-
-    @property
-    def feedback(self) -> Feedback[Submitted]:
-        return Feedback(self._submit)
-
-    @property
-    def records(self) -> Records[Ingested, list[Ingested]]:
-        return Records(self._ingest_one, self._ingest)
 
     def record(self, record_id: str) -> dict[str, Any]:
         """One record, as it is read."""
@@ -83,12 +69,8 @@ class Client:
     def _submit(self, use_id: str, feedback: Mapping[str, Any]) -> Submitted:
         return self._send(calls.submit(use_id, feedback))
 
-    def _ingest(self, records: Sequence[RecordFields]) -> list[Ingested]:
-        return self._send(calls.ingest(records))
-
-    def _ingest_one(self, record: RecordFields) -> Ingested:
-        [taken] = self._ingest([record])
-        return taken
+    def _ingest(self, given: Sequence[RecordFields]) -> list[Ingested]:
+        return self._send(calls.ingest(given))
 
     def _send(self, call: Call[T]) -> T:
         retries = Retries(call, self._retries)
@@ -104,7 +86,7 @@ class Client:
             time.sleep(pause)
 
 
-class AsyncClient:
+class AsyncClient(AsyncNames):
     """The same for coroutines."""
 
     def __init__(
@@ -120,17 +102,6 @@ class AsyncClient:
         self._to = Destination(base_url, workspace, key)
         self._timeout, self._retries = timeout, retries
         self._http, self._is_own = http or httpx.AsyncClient(), http is None
-
-    def artifact(self, name: str) -> AsyncArtifact:
-        return AsyncArtifact(name, self._bind)
-
-    @property
-    def feedback(self) -> Feedback[Awaitable[Submitted]]:
-        return Feedback(self._submit)
-
-    @property
-    def records(self) -> Records[Awaitable[Ingested], Awaitable[list[Ingested]]]:
-        return Records(self._ingest_one, self._ingest)
 
     async def record(self, record_id: str) -> dict[str, Any]:
         """One record, as it is read."""
@@ -157,12 +128,8 @@ class AsyncClient:
     async def _submit(self, use_id: str, feedback: Mapping[str, Any]) -> Submitted:
         return await self._send(calls.submit(use_id, feedback))
 
-    async def _ingest(self, records: Sequence[RecordFields]) -> list[Ingested]:
-        return await self._send(calls.ingest(records))
-
-    async def _ingest_one(self, record: RecordFields) -> Ingested:
-        [taken] = await self._ingest([record])
-        return taken
+    async def _ingest(self, given: Sequence[RecordFields]) -> list[Ingested]:
+        return await self._send(calls.ingest(given))
 
     async def _send(self, call: Call[T]) -> T:
         retries = Retries(call, self._retries)

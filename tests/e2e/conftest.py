@@ -127,6 +127,8 @@ def started(
     with ExitStack() as stack:
 
         def get(**options: Any) -> live.Server:
+            # It would go on to take the turns of every later test on this database.
+            assert "EXECUTOR" not in options, "who takes turns ends with its test: live.serving"
             name = repr(sorted(options.items()))
             if name not in running or running[name].process.poll() is not None:
                 running[name] = stack.enter_context(live.serving(folder, **options))
@@ -139,21 +141,19 @@ def started(
 
 # What every shared server has: short times, so that tests need not wait.
 QUICK: dict[str, Any] = {"ACCESS_CHECK_SECONDS": 0.3}
-# Nobody takes turns there: a run that a test has begun, and that nobody holds, would be ended.
-ALONE: dict[str, Any] = {**QUICK, "EXECUTOR": "celery"}
 
 
 @pytest.fixture
 def server(place: Place, started: Callable[..., live.Server]) -> live.Server:
     """One server, with the layer of this pass."""
-    return started(**ALONE)
+    return started(**QUICK)
 
 
 @pytest.fixture
 def strict_server(place: Place, started: Callable[..., live.Server]) -> live.Server:
     """A server whose host has hooks and small limits."""
     return started(
-        **ALONE,
+        **QUICK,
         AUTHORIZE="tests.e2e.hooks.authorize",
         HIDDEN="tests.e2e.hooks.hidden",
         HELLO_SECONDS=3.0,

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from artifacts import core
 from artifacts.models import Membership
-from tests.e2e.conftest import ALONE, Place
+from tests.e2e.conftest import QUICK, Place
 from tests.e2e.working import THREAD, Room, make_room, opened
 from tests.support import live
 from tests.support.browser import elsewhere
@@ -26,7 +26,7 @@ HOSTILE = "<img src=x onerror=alert(1)> It is pending."
 
 @pytest.fixture
 def room(place: Place, started: Callable[..., live.Server]) -> Room:
-    return make_room(place, started(**ALONE))
+    return make_room(place, started(**QUICK))
 
 
 @pytest.fixture

@@ -39,12 +39,11 @@ expect.set_options(timeout=60_000)
 
 
 # No worker: the agent's part is played by the tests.
-ALONE: dict[str, Any] = {**QUICK, "EXECUTOR": "celery"}
 
 
 @pytest.fixture
 def room(place: Place, started: Callable[..., live.Server]) -> Room:
-    return make_room(place, started(**ALONE))
+    return make_room(place, started(**QUICK))
 
 
 def say(page: Page, text: str) -> None:
@@ -279,7 +278,7 @@ def test_a_document_is_begun_from_the_page(room: Room) -> None:
 
 
 def test_a_lost_server_loses_nothing(place: Place, tmp_path: Path) -> None:
-    with live.serving(tmp_path, **ALONE) as server:
+    with live.serving(tmp_path, **QUICK) as server:
         room = make_room(place, server)
         with opened(room) as page:
             server.kill()
@@ -287,7 +286,7 @@ def test_a_lost_server_loses_nothing(place: Place, tmp_path: Path) -> None:
             say(page, "Are you there?")
             elsewhere(lambda: room.write("in March", "in April"))
             expect(page.locator("textarea[name=message]")).to_have_value("Are you there?")
-            with live.serving(tmp_path, port=server.port, **ALONE):
+            with live.serving(tmp_path, port=server.port, **QUICK):
                 page.evaluate("dispatchEvent(new Event('online'))")
                 is_live(page)
                 expect(page.locator(".message.is-mine")).to_have_count(1)

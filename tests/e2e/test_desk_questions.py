@@ -27,7 +27,7 @@ def desk(transactional_db: None) -> Iterator[Desk]:
 
 @pytest.fixture
 def server(desk: Desk, started: Callable[..., live.Server]) -> live.Server:
-    return started(**QUICK, EXECUTOR="celery")
+    return started(**QUICK)
 
 
 def ask(desk: Desk, run_id: str, *tool_call_ids: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,20 @@ TOOL = [
 TEXT_STARTED = {"type": "part_started", "part": 1, "part_kind": "text"}
 
 
+@pytest.fixture(scope="module")
+def running(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[live.Server]:
+    agents = {"default": "tests.e2e.streaming.agent"}
+    folder = tmp_path_factory.mktemp("agents")
+    with live.serving(folder, **QUICK, EXECUTOR="threads", AGENTS=agents) as server:
+        yield server
+
+
 @pytest.fixture
-def agent_server(place: Place, started: Callable[..., live.Server]) -> live.Server:
-    return started(**QUICK, AGENTS={"default": "tests.e2e.streaming.agent"})
+def agent_server(place: Place, running: live.Server) -> live.Server:
+    """A server that runs turns."""
+    return running
 
 
 def ask(client: live.Client, thread_id: str) -> None:

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from artifacts import core
 from artifacts.models import Event, Workspace
-from tests.e2e.conftest import ALONE, Place, is_postgresql
+from tests.e2e.conftest import QUICK, Place, is_postgresql
 from tests.support import live
 
 CREATE = {"type": "create_thread", "title": "A chat"}
@@ -35,7 +35,7 @@ def answers(client: live.Client, count: int) -> list[dict[str, Any]]:
 def test_a_repeated_command_gets_its_first_result_from_any_server_and_surface(
     place: Place, server: live.Server, started: Callable[..., live.Server]
 ) -> None:
-    other = started(**ALONE, COMMANDS_AT_ONCE=3)
+    other = started(**QUICK, COMMANDS_AT_ONCE=3)
     key = place.key()
     with (
         live.client(server, place.id, key=key) as here,
@@ -65,7 +65,7 @@ def test_many_at_once_from_two_servers_are_done_once(
 ) -> None:
     """`create_thread` without an id and `give_feedback`, which has none: only the command id says
     that they are the same."""
-    other = started(**ALONE, COMMANDS_AT_ONCE=3)
+    other = started(**QUICK, COMMANDS_AT_ONCE=3)
     paper = core.CreateArtifact(kind="paper", data={"text": "x"})
     place.workspace.commit(paper)
     target = {"kind": "artifact", "artifact_id": paper.artifact_id, "version": 1}
@@ -181,7 +181,7 @@ def test_stop_run_is_answered_while_other_commands_wait(place: Place, server: li
 def test_a_repeated_stop_gets_its_first_result_from_any_server_and_surface(
     place: Place, server: live.Server, started: Callable[..., live.Server]
 ) -> None:
-    other = started(**ALONE, COMMANDS_AT_ONCE=3)
+    other = started(**QUICK, COMMANDS_AT_ONCE=3)
     key, thread_id = place.key(), place.open_thread()
     run_id = place.start_run(thread_id)
     stop = {"type": "stop_run", "run_id": run_id}
@@ -204,7 +204,7 @@ def test_a_repeated_stop_gets_its_first_result_from_any_server_and_surface(
 def test_more_commands_than_may_wait_are_told_to_try_again(
     place: Place, started: Callable[..., live.Server]
 ) -> None:
-    server = started(**ALONE, COMMANDS_AT_ONCE=1, COMMANDS_WAITING=3)
+    server = started(**QUICK, COMMANDS_AT_ONCE=1, COMMANDS_WAITING=3)
     with live.client(server, place.id, key=place.key()) as client:
         client.live()
         with locked(place) as release:

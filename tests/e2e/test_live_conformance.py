@@ -71,7 +71,6 @@ def test_every_case_through_the_socket(place: Place, started: Callable[..., live
         **QUICK,
         RESOLVE_ACTOR="tests.e2e.hooks.resolve",
         AGENTS=dict.fromkeys(AGENTS, "never.taken"),
-        EXECUTOR="celery",  # so that nobody takes the turns which messages ask for
         SOCKETS_PER_USER=1_000,
     )
     assert len(CASES) > 250

@@ -27,7 +27,7 @@ def following(place: Place, folder: Path, *options: str) -> Iterator[Queue[str]]
     }
     process = subprocess.Popen(
         [sys.executable, "manage.py", "follow", place.id, *options],
-        cwd=live.ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        cwd=live.ROOT, env=environment, stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
     lines: Queue[str] = Queue()
@@ -52,16 +52,16 @@ def following(place: Place, folder: Path, *options: str) -> Iterator[Queue[str]]
 def test_it_prints_what_was_and_what_comes(place: Place, tmp_path: Path) -> None:
     place.say("a", "b")
     with following(place, tmp_path, "--after", "1") as lines:
-        assert lines.get(timeout=30) == "2 tests app_event: said"
+        assert lines.get(timeout=60) == "2 tests app_event: said"
         thread_id = place.open_thread("Launch")
-        assert lines.get(timeout=20) == "3 Ana thread_created: opened “Launch”"
+        assert lines.get(timeout=60) == "3 Ana thread_created: opened “Launch”"
         assert thread_id
         if is_postgresql():
             _cut_its_connection()
             place.say("c")
-            found = [lines.get(timeout=20)]
+            found = [lines.get(timeout=60)]
             while not found[-1].startswith("4 "):
-                found.append(lines.get(timeout=20))
+                found.append(lines.get(timeout=60))
             assert found[-1] == "4 tests app_event: said"
             assert any("trying again" in line for line in found)
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from artifacts import core
-from tests.e2e.conftest import ALONE, Place, is_postgresql, session_of, with_redis
+from tests.e2e.conftest import QUICK, Place, is_postgresql, session_of, with_redis
 from tests.support import live
 from threads.models import Run
 from threads.surfaces.outbox import LOST
@@ -137,7 +137,7 @@ def test_other_runs_are_watched_on_request(place: Place, server: live.Server) ->
 def test_a_buffer_that_is_full_loses_the_oldest_and_says_so_with_one_frame(
     place: Place, started: Callable[..., live.Server]
 ) -> None:
-    server = started(**ALONE, LIVE_FRAMES=10)
+    server = started(**QUICK, LIVE_FRAMES=10)
     thread_id = place.open_thread()
     run_id = place.start_run(thread_id)
     for number in range(0, 40, 4):  # parts differ, so that none is joined to the one before
@@ -153,7 +153,7 @@ def test_a_buffer_that_is_full_loses_the_oldest_and_says_so_with_one_frame(
 def test_a_watcher_that_is_behind_loses_frames_but_neither_its_socket_nor_events(
     place: Place, started: Callable[..., live.Server]
 ) -> None:
-    server = started(**ALONE, LIVE_FRAMES=10)
+    server = started(**QUICK, LIVE_FRAMES=10)
     thread_id = place.open_thread()
     run_id = place.start_run(thread_id)
     with (
@@ -193,7 +193,7 @@ def test_a_watcher_at_another_server_gets_the_same(
     place: Place, server: live.Server, started: Callable[..., live.Server]
 ) -> None:
     assert is_postgresql()
-    other = started(**ALONE, COMMANDS_AT_ONCE=3)
+    other = started(**QUICK, COMMANDS_AT_ONCE=3)
     thread_id = place.open_thread()
     key = place.key()
     with (

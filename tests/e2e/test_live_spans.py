@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.conftest import ALONE, Place, session_of
+from tests.e2e.conftest import QUICK, Place, session_of
 from tests.e2e.test_live_sse import stream, url
 from tests.support import live
 
@@ -25,7 +25,7 @@ SECONDS = 60.0
 @pytest.fixture
 def traced(place: Place, tmp_path: Path) -> Iterator[live.Server]:
     """A site whose traces are turned on by the standard variables alone."""
-    with live.serving(tmp_path, **ALONE, variables=CONSOLE) as server:
+    with live.serving(tmp_path, **QUICK, variables=CONSOLE) as server:
         yield server
 
 

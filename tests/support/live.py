@@ -105,7 +105,11 @@ def serving(
 def environment(
     folder: Path, channel_layers: dict[str, Any] | None, artifactr: dict[str, Any]
 ) -> dict[str, str]:
-    """What a process of the site needs to work on the test's database."""
+    """What a process of the site needs to work on the test's database.
+
+    It takes no turns unless it is told to: a run that a test has begun, and that nobody holds,
+    would be ended, and a message answered by the offline model.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {
         **kept,
@@ -113,7 +117,7 @@ def environment(
         "DJANGO_SECRET_KEY": settings.SECRET_KEY,
         "ARTIFACTR_STATE_DIR": str(folder),
         "DATABASE_URL": _database_url(),
-        "E2E_ARTIFACTR": json.dumps(artifactr),
+        "E2E_ARTIFACTR": json.dumps({"EXECUTOR": "celery", **artifactr}),
         "E2E_CHANNEL_LAYERS": json.dumps(channel_layers or settings.CHANNEL_LAYERS),
     }
 

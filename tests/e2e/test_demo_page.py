@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from artifactr_site.docplan.artifact_types import Plan
 from artifacts import core
@@ -294,6 +294,23 @@ def test_a_lost_server_loses_nothing(place: Place, tmp_path: Path) -> None:
                 expect(page.locator("textarea[name=message]")).to_have_value("")
     said = [each for each in room.mine.read() if each.event.type == "message_posted"]
     assert len(said) == 1
+
+
+def test_what_a_lost_server_did_not_answer_is_asked_again(room: Room) -> None:
+    room.mine.commit(core.PostMessage(thread_id=THREAD, content="Before"))
+    room.place.open_thread("Prices")
+    lost: list[str] = []
+
+    def lose_two(route: Route) -> None:
+        lost.append(route.request.url)
+        route.abort("connectionrefused") if len(lost) < 3 else route.continue_()
+
+    with opened(room) as page:
+        expect(page.locator(".chat-title")).to_have_text("Prices")
+        page.route("**/events/?*", lose_two)
+        page.click("text=Launch")
+        expect(page.locator(".message")).to_contain_text("Before")
+    assert len(lost) == 3
 
 
 def test_text_of_others_stays_text(room: Room) -> None:

@@ -16,18 +16,21 @@ from django.db import connection
 from tests.e2e.conftest import Place, is_postgresql
 from tests.support import live
 
+# No other process takes its tasks, so that no check warns of the channel layer.
+ALONE = {"EXECUTOR": "threads"}
+
 
 @contextmanager
 def following(place: Place, folder: Path, *options: str) -> Iterator[Queue[str]]:
     """The lines that the command prints, as they come."""
     environment = {
-        **live.environment(folder, None, {}),
+        **live.environment(folder, None, ALONE),
         "PYTHONUNBUFFERED": "1",
         "PGAPPNAME": "follow",
     }
     process = subprocess.Popen(
         [sys.executable, "manage.py", "follow", place.id, *options],
-        cwd=live.ROOT, env=environment, stdout=subprocess.PIPE,
+        cwd=live.ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True,
     )  # fmt: skip
     lines: Queue[str] = Queue()
@@ -78,7 +81,7 @@ def _cut_its_connection() -> None:
 def test_an_unknown_workspace_is_said_in_one_line(place: Place, tmp_path: Path) -> None:
     answer = subprocess.run(
         [sys.executable, "manage.py", "follow", "wsp_unknown"],
-        cwd=live.ROOT, env=live.environment(tmp_path, None, {}), capture_output=True, text=True,
+        cwd=live.ROOT, env=live.environment(tmp_path, None, ALONE), capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     assert answer.returncode == 1

@@ -8,6 +8,9 @@ import { connect } from "../threads/artifactr.js";
 
 const PAGE = 100;
 const MOST_THREADS = 500;
+/** What a proxy answers for a server that is away. */
+const AWAY = new Set([502, 503, 504]);
+const AWAY_MS = 500;
 
 /** An address of the API under this workspace, without its query. */
 const place = (...parts) => `${parts.map(encodeURIComponent).join("/")}/`;
@@ -99,14 +102,30 @@ export class Room {
 
   async get(path, query = {}) {
     const search = new URLSearchParams(query).toString();
-    const response = await fetch(`${this.api}${path}${search && `?${search}`}`, {
-      headers: { Accept: "application/json" },
-    });
+    const response = await this.#ask(`${this.api}${path}${search && `?${search}`}`);
     if (!response.ok) {
       const problem = await response.json().catch(() => ({}));
       throw new Error(problem.detail ?? `the server answered ${response.status}`);
     }
     return response.json();
+  }
+
+  /** Ask the server. One that is away is asked again once it is back, as the log does. */
+  async #ask(url) {
+    for (;;) {
+      const asked = fetch(url, { headers: { Accept: "application/json" } });
+      const response = await asked.catch((error) => error);
+      const isAway = response instanceof Error || AWAY.has(response.status);
+      if (isAway && this.log && this.log.state !== "closed") await this.#isBack();
+      else if (response instanceof Error) throw response;
+      else return response;
+    }
+  }
+
+  /** A moment at least: the socket may not know yet that it fell. */
+  async #isBack() {
+    do await new Promise((resolve) => setTimeout(resolve, AWAY_MS));
+    while (this.log.state === "connecting" || this.log.state === "offline");
   }
 
   async #all(path, most, query = {}) {

@@ -86,6 +86,8 @@ class Settings:
     """The longest a turn may take."""
     REQUEST_SECONDS: int = 120
     """The longest one request to a model may take."""
+    RESPONSE_CHARS: int = 4_000_000
+    """Characters that a model may answer to one request."""
     TURN_REQUESTS: int = 50
     """Requests to the model in one turn."""
     TURN_TOOL_CALLS: int = 100

@@ -1,8 +1,8 @@
 """What higher apps plug into the write path, filled in their `AppConfig.ready()`.
 
 Families say how entities of one kind are loaded and saved; participants write in the commit's
-transaction after the save; reactions run after COMMIT. Typed here, run by the store. What stops a
-run is asked by the surfaces.
+transaction after the save; reactions run after COMMIT; verifiers are asked by `verify_log`. Typed
+here, run by the store. What stops a run is asked by the surfaces.
 """
 
 from __future__ import annotations
@@ -82,11 +82,13 @@ class Committed:
     change_set_id: str | None
 
 
+Statement = tuple[str, Sequence[Any]]
 Load = Callable[[Transaction, frozenset[str]], Mapping[str, Any]]
 Save = Callable[[Transaction, Sequence[Any], CommitResult], None]
 Ids = Callable[[int], Iterable[str]]
 Participant = Callable[[Transaction, Committed], None]
 Reaction = Callable[[Committed], None]
+Verifier = Callable[[int], Iterable[str]]
 
 
 class Stop(Protocol):
@@ -100,6 +102,17 @@ class Stop(Protocol):
         command_id: str | None = None,
         body_sha256: str | None = None,
     ) -> AnyOutcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneStatement:
+    """A load that is one statement, so that it may share its round trip with the lock."""
+
+    asking: Callable[[Transaction, frozenset[str]], Statement]
+    found: Callable[[list[tuple[Any, ...]]], Mapping[str, Any]]
+
+    def __call__(self, tx: Transaction, ids: frozenset[str]) -> Mapping[str, Any]:
+        return self.found(tx.execute(*self.asking(tx, ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +132,7 @@ REGISTRABLE = tuple(name for name in FAMILIES if name not in BUILT_IN)
 _families: dict[str, Family] = {}
 _participants: dict[str, Participant] = {}
 _reactions: dict[str, Reaction] = {}
+_verifiers: dict[str, Verifier] = {}
 _stops: dict[str, Stop] = {}
 
 
@@ -145,6 +159,12 @@ def register_reaction(reaction: Reaction) -> None:
     _add(_reactions, reaction, "reaction")
 
 
+def register_verifier(verifier: Verifier) -> None:
+    """Ask `verifier` what is wrong with an app's own rows, by the key of their workspace, one line
+    for each problem. It only reads, and sees the moment that all of `verify_log` sees."""
+    _add(_verifiers, verifier, "verifier")
+
+
 def register_stop(stop: Stop) -> None:
     """Say how a run is asked to stop: that goes past the log, which tells how the run ended."""
     if _stops:
@@ -164,6 +184,10 @@ def reactions() -> tuple[Reaction, ...]:
     return tuple(_reactions.values())
 
 
+def verifiers() -> tuple[Verifier, ...]:
+    return tuple(_verifiers.values())
+
+
 def stop() -> Stop | None:
     return _stops.get("run")
 
@@ -171,7 +195,9 @@ def stop() -> Stop | None:
 @contextmanager
 def isolated() -> Iterator[None]:
     """For tests: what is registered inside the block is forgotten after it."""
-    registries: tuple[dict[str, Any], ...] = (_families, _participants, _reactions, _stops)
+    registries: tuple[dict[str, Any], ...] = (
+        _families, _participants, _reactions, _verifiers, _stops,
+    )  # fmt: skip
     before = [dict(registry) for registry in registries]
     try:
         yield
@@ -181,7 +207,7 @@ def isolated() -> Iterator[None]:
             registry.update(entries)
 
 
-def _add(registry: dict[str, Any], function: Callable[..., None], what: str) -> None:
+def _add(registry: dict[str, Any], function: Callable[..., Any], what: str) -> None:
     name = f"{function.__module__}.{function.__qualname__}"
     if name in registry:
         raise ConfigurationError(f"{what} {name} is already registered")

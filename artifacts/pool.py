@@ -3,21 +3,28 @@
 Django's own async bridge runs everything of a loop on one thread, so one slow statement would hold
 up every socket. A caller that is cancelled waits for the statement in flight: its thread then
 gives up before the next one, and the transaction rolls back unless its COMMIT was already sent.
+
+To connect costs more than most of what is asked, so a thread keeps its connections from one call to
+the next, and ends with them once it has had nothing to do for a while.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial, wraps
+from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from . import conf
 
@@ -25,11 +32,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
 
-GATHER_SECONDS = 2.0
+# A thread that has had nothing to do for so long ends, and its connections with it.
+IDLE_SECONDS = 10.0
+# A connection that was not used for so long is asked whether it still lives.
+TRUSTED_SECONDS = 1.0
+CLOSE_SECONDS = 60.0
 
 _lock = threading.Lock()
-_executor: ThreadPoolExecutor | None = None
-_size = 0
 _cancelled: contextvars.ContextVar[threading.Event | None] = contextvars.ContextVar(
     "artifactr_cancelled", default=None
 )
@@ -61,8 +70,9 @@ async def in_pool(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
     event = threading.Event()
     context = contextvars.copy_context()
     context.run(_cancelled.set, event)
-    work: Future[R] = _pool().submit(
-        context.run, _with_fresh_connections, partial(function, *args, **kwargs)
+    work: Future[R] = Future()
+    _submit(
+        _Call(work, partial(context.run, _unless_cancelled, partial(function, *args, **kwargs)))
     )
     result = asyncio.wrap_future(work)
     try:
@@ -89,15 +99,11 @@ def twin(
 
 def close_pool() -> None:
     """End the pool's threads and close their connections; the next call begins a new pool."""
-    global _executor
+    global _pool
     with _lock:
-        executor, _executor = _executor, None
-    if executor is None:
-        return
-    together = threading.Barrier(_size)
-    for _ in range(_size):
-        executor.submit(_close_connections, together)
-    executor.shutdown(wait=True)
+        closed, _pool = _pool, None
+    if closed is not None:
+        closed.close()
 
 
 async def _to_the_end(result: asyncio.Future[Any]) -> None:
@@ -111,36 +117,148 @@ async def _to_the_end(result: asyncio.Future[Any]) -> None:
         result.exception()  # nobody asks for it any more
 
 
-def _with_fresh_connections(call: Callable[[], R]) -> R:
-    close_old_connections()
-    try:
-        raise_if_cancelled()
-        return call()
-    finally:
-        close_old_connections()
+def _unless_cancelled(call: Callable[[], R]) -> R:
+    raise_if_cancelled()
+    return call()
 
 
-def _close_connections(together: threading.Barrier) -> None:
-    # So that every thread takes one of these. The executor may have begun fewer threads than it
-    # may: then those that are there go on together.
-    with suppress(threading.BrokenBarrierError):
-        together.wait(GATHER_SECONDS)
-    connections.close_all()
+class _Call:
+    """One call, and the future of its result."""
+
+    def __init__(self, work: Future[Any], call: Callable[[], Any]) -> None:
+        self._work, self._call = work, call
+
+    def run(self) -> Callable[[], None]:
+        """Make it; what is given tells whoever waits for it."""
+        if not self._work.set_running_or_notify_cancel():
+            return lambda: None
+        try:
+            result = self._call()
+        except BaseException as error:
+            return partial(self._work.set_exception, error)
+        return partial(self._work.set_result, result)
 
 
-def _pool() -> ThreadPoolExecutor:
-    global _executor, _size  # noqa: PLW0603 - one pool per process
-    with _lock:
-        if _executor is None:
-            _size = conf.settings().POOL_THREADS
-            _executor = ThreadPoolExecutor(_size, thread_name_prefix="artifactr")
-        return _executor
+class _Thread(threading.Thread):
+    """Runs calls that it is given, one after the other; None ends it."""
+
+    def __init__(self, pool: _Pool, first: _Call) -> None:
+        super().__init__(name="artifactr", daemon=True)
+        self.inbox: SimpleQueue[_Call | None] = SimpleQueue()
+        self.inbox.put(first)
+        self._pool = pool
+        self._last_used = time.monotonic()
+
+    def run(self) -> None:
+        try:
+            while (call := self._next()) is not None:
+                self._keep_connections()
+                tell = call.run()
+                self._keep_connections()
+                # In this order, so that whoever is told finds a free thread, and its connections.
+                self._pool.is_free(self)
+                tell()
+                del call, tell  # or what they hold would live until the next one
+        finally:
+            connections.close_all()
+
+    def _next(self) -> _Call | None:
+        try:
+            return self.inbox.get(timeout=IDLE_SECONDS)
+        except Empty:
+            # What was put in just now, while the lock was waited for, is done yet.
+            return None if self._pool.let_go(self) else self.inbox.get()
+
+    def _keep_connections(self) -> None:
+        """As Django does between requests, except that a host that allows no connection to outlast
+        a request does not mean these. One of a pool goes back to it."""
+        now = time.monotonic()
+        is_trusted, self._last_used = now - self._last_used < TRUSTED_SECONDS, now
+        for each in connections.all(initialized_only=True):
+            if not (
+                each.settings_dict["OPTIONS"].get("pool") or each.settings_dict["CONN_MAX_AGE"]
+            ):
+                each.close_at = None
+            if not is_trusted:
+                each.errors_occurred = True  # so that it is asked
+            each.close_if_unusable_or_obsolete()
+
+
+class _Pool:
+    """Whoever was busy last is busy next, so that those whom nothing needs come to their end."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._threads: set[_Thread] = set()
+        self._free: list[_Thread] = []
+        self._waiting: deque[_Call] = deque()
+        self._is_closed = False
+
+    def submit(self, call: _Call) -> bool:
+        """False once the pool is closed."""
+        with self._lock:
+            if self._is_closed:
+                return False
+            if self._free:
+                self._free.pop().inbox.put(call)
+            elif len(self._threads) < self._most:
+                thread = _Thread(self, call)
+                self._threads.add(thread)
+                thread.start()
+            else:
+                self._waiting.append(call)
+        return True
+
+    def is_free(self, thread: _Thread) -> None:
+        with self._lock:
+            if self._waiting:
+                thread.inbox.put(self._waiting.popleft())
+            elif self._is_closed:
+                thread.inbox.put(None)
+            else:
+                self._free.append(thread)
+
+    def let_go(self, thread: _Thread) -> bool:
+        """Let a thread end, unless it was given a call just now."""
+        with self._lock:
+            if thread not in self._free:
+                return False
+            self._free.remove(thread)
+            self._threads.discard(thread)
+            return True
+
+    def close(self) -> None:
+        """What was put in is done; then all threads end. What hangs is left behind."""
+        with self._lock:
+            self._is_closed = True
+            for thread in self._free:
+                thread.inbox.put(None)
+            self._free.clear()
+        until = time.monotonic() + CLOSE_SECONDS
+        for thread in list(self._threads):
+            thread.join(max(0.0, until - time.monotonic()))
+
+
+_pool: _Pool | None = None
+
+
+def _submit(call: _Call) -> None:
+    global _pool  # noqa: PLW0603 - one pool per process
+    while True:
+        with _lock:
+            if _pool is None:
+                _pool = _Pool(conf.settings().POOL_THREADS)
+            pool = _pool
+        if pool.submit(call):
+            return
 
 
 def _forget() -> None:
     """In a forked child: the parent's threads do not exist here."""
-    global _executor, _lock
-    _executor, _lock = None, threading.Lock()
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
 
 
 os.register_at_fork(after_in_child=_forget)
+atexit.register(close_pool)

@@ -18,15 +18,17 @@ from . import conf, selectors, telemetry
 from .access import Access
 from .core.actors import Actor
 from .core.commands import AnyCommand
-from .core.errors import InvalidState, NotFound, ValidationFailed
+from .core.errors import InvalidState, NotFound, Rejection, ValidationFailed
 from .core.events import AnyFact, Envelope
 from .core.outcomes import AnyOutcome
+from .core.state import CommitResult, State
+from .core.values import is_id
 from .extensions import Item
-from .models import Workspace as Row
 from .pool import twin
 from .reads import Reads
 from .selectors import Window
 from .store import cursors, leases
+from .store.alone import write_alone
 from .store.commit import (
     Also,
     Order,
@@ -41,9 +43,13 @@ from .store.leases import Fence, LeaseLost
 from .store.publish import group_name, on_append, poll_seconds, reaches_others
 from .store.receipts import CommandRunning, Done, Sender, purge_receipts
 from .store.transaction import Terms, WriteTransaction
+from .store.trial import tried
 from .store.verify import problems_of
 
 NAME_CHARS = 200
+OPEN = """
+    SELECT w.id, t.public_id FROM artifactr_workspace w
+    JOIN artifactr_tenant t ON t.id = w.tenant_id WHERE w.public_id = %s"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,11 @@ class Workspace(Reads):
         """Do work of another app that the log has no part in; a repeated `command_id` gives its
         first result. It waits for no command that is being carried out (PostgreSQL)."""
         return carry_out_aside(work, self._sender(command_id, body_sha256))
+
+    def tried(self, command: AnyCommand, *, actor: Actor) -> tuple[State, CommitResult | Rejection]:
+        """What a commit by `actor` would look at, and what it would save or be refused with, as
+        far as this caller may see it; nothing is written."""
+        return tried(replace(self._terms(), actor=actor, require=None), command)
 
     @contextmanager
     def transaction(self, *, fence: Fence | None = None) -> Iterator[WriteTransaction]:
@@ -246,20 +257,17 @@ class Workspace(Reads):
     acommit, arecord, acommit_all = twin(commit), twin(record), twin(commit_all)
     acursor, asave_cursor, averify = twin(cursor), twin(save_cursor), twin(verify)
     aacquire_lease, arenew_lease = twin(acquire_lease), twin(renew_lease)
-    arelease_lease = twin(release_lease)
+    arelease_lease, atried = twin(release_lease), twin(tried)
 
 
 def open_workspace(
     workspace_id: str, *, actor: Actor, tenant_id: str | None = None, access: Access | None = None
 ) -> Workspace:
     """A workspace for `actor`; another tenant's is `not_found`, as an unknown one."""
-    rows = Row.objects.filter(public_id=workspace_id)
-    if tenant_id is not None:
-        rows = rows.filter(tenant__public_id=tenant_id)
-    found = rows.values_list("pk", "tenant__public_id").first()
-    if found is None:
+    found = database().one(OPEN, (workspace_id,)).rows if is_id(workspace_id) else []
+    if not found or tenant_id not in (None, found[0][1]):
         raise NotFound("workspace", workspace_id)
-    pk, tenant = found
+    [(pk, tenant)] = found
     return Workspace(id=workspace_id, tenant_id=tenant, actor=actor, pk=pk, access=access)
 
 
@@ -295,4 +303,5 @@ __all__ = [
     "poll_seconds",
     "purge_receipts",
     "reaches_others",
+    "write_alone",
 ]

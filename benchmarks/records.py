@@ -1,4 +1,5 @@
-"""Taking in records by the hundred, beside one raw multi-row insert of as many rows."""
+"""Taking in records by the hundred, beside one raw multi-row insert of as many rows, and beside the
+rows that as many records really have."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import floors, scenes
+from benchmarks import copies, floors, scenes
 from benchmarks.measure import Timing, report, timed
 
 BATCH = 100
@@ -16,26 +17,50 @@ CONTENT = {"kind": "failure", "signal": {"source": "end_user"}}
 TABLE = """CREATE TABLE floor_record (id {key}, workspace_id INTEGER NOT NULL, seq BIGINT NOT NULL,
     public_id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, entity TEXT NOT NULL,
     type TEXT NOT NULL, text TEXT NOT NULL, content TEXT NOT NULL, UNIQUE (workspace_id, seq))"""
+# Collection, declared fields, and how the line is named.
+CASES: tuple[tuple[str, dict[str, str], str], ...] = (
+    ("main", {}, ""),
+    ("outcomes", {"kind": "failure"}, ", one declared field"),
+)
 KEYS = {True: "INTEGER PRIMARY KEY", False: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"}
 COLUMNS = ("workspace_id", "seq", "public_id", "collection", "entity", "type", "text", "content")
 
 
 def measure(name: str, database: str, *, seconds: float) -> None:
     """Batches of new records; the figures are of records, not of batches. `main` declares no field,
-    `outcomes` one, which is a second row for each record."""
+    `outcomes` one, which is a second row for each record.
+
+    One floor is a bare table that has the columns; the other writes all rows that a record has,
+    into tables with all indexes that it has, its search among them.
+    """
     connection = floors.connect()
     connection.execute("DROP TABLE IF EXISTS floor_record")
     connection.execute(TABLE.format(key=KEYS[floors.is_sqlite()]))
     try:
-        floor = _each(timed(_raw(connection), seconds=seconds, warm_up=3))
-        plain = _each(timed(_ingest(name, "main"), seconds=seconds, warm_up=3))
-        declared = _each(timed(_ingest(name, "outcomes"), seconds=seconds, warm_up=3))
+        bare = _each(timed(_raw(connection), seconds=seconds, warm_up=3))
     finally:
         connection.execute("DROP TABLE floor_record")
-        connection.close()
-    floor_named = {"raw multi-row insert": floor}
-    report(name, database=database, ours=plain, floors=floor_named)
-    report(f"{name}, one declared field", database=database, ours=declared, floors=floor_named)
+    for collection, fields, also in CASES:
+        with copies.copied(connection):
+            same = _each(timed(_same_rows(connection, fields), seconds=seconds, warm_up=3))
+        ours = _each(timed(_ingest(name, collection), seconds=seconds, warm_up=3))
+        named = {"raw multi-row insert": bare, "same rows, tables and indexes": same}
+        report(f"{name}{also}", database=database, ours=ours, floors=named)
+    connection.close()
+
+
+def _same_rows(connection: Any, fields: dict[str, str]) -> Callable[[], None]:
+    """BEGIN, all rows of a hundred records, COMMIT."""
+    begin = "BEGIN IMMEDIATE" if floors.is_sqlite() else "BEGIN"
+    seq, content = itertools.count(1), json.dumps(CONTENT)
+
+    def work() -> None:
+        numbers = [next(seq) for _ in range(BATCH)]
+        connection.execute(begin)
+        copies.run(connection, copies.rows_of_records(numbers, TEXT, content, fields))
+        connection.execute("COMMIT")
+
+    return work
 
 
 def _each(timing: Timing) -> Timing:

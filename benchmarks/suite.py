@@ -86,7 +86,7 @@ class Suite:
 
     def turns(self, name: str) -> None:
         workspace = scenes.opened(scenes.new_workspace(name))
-        self._print(name, {"per_second": round(turns.turns_per_second(workspace), 1)})
+        self._print(name, turns.turns_per_second(workspace))
 
     def _print(self, name: str, figures: dict[str, Any]) -> None:
         print(json.dumps({"measured": name, "database": self.database, **figures}), flush=True)

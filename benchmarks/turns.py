@@ -11,20 +11,22 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from celery import current_app
+from celery import current_app, shared_task
 from django.conf import settings
 from django.test import override_settings
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from redis import Redis
 
-from artifacts.core import CreateThread, PostMessage
+from artifacts.core import CreateThread, PostMessage, new_id
 from artifacts.workspace import Workspace
 from benchmarks import scenes
 from benchmarks.measure import timed
@@ -87,8 +89,17 @@ def per_delta(seconds: float) -> dict[str, Any]:
     return _beside(f"words {WORDS}", "words 0", WORDS, seconds)
 
 
-def turns_per_second(workspace: Workspace) -> float:
-    """How many turns of one tool call two workers end in a second, in threads of their own."""
+@shared_task(name="benchmarks.bare_turn", ignore_result=True)
+def bare_turn(key: str) -> None:
+    """The floor of a turn: its task and its agent, and nothing that is kept."""
+    with asyncio.Runner() as runner:
+        runner.run(_bare("calls 1"))
+    _redis().incr(key)
+
+
+def turns_per_second(workspace: Workspace) -> dict[str, float]:
+    """How many turns of one tool call two workers end in a second, in threads of their own, and how
+    many they would end that keep nothing."""
     with _workers():
         _answered(workspace, [_thread(workspace, "calls 1") for _ in range(WORKERS * 2)])
         threads = [_open(workspace) for _ in range(THREADS)]
@@ -96,7 +107,29 @@ def turns_per_second(workspace: Workspace) -> float:
         for thread_id in threads:
             workspace.commit(PostMessage(thread_id=thread_id, content="calls 1"))
         _answered(workspace, threads)
-        return THREADS / (time.perf_counter() - started)
+        ours = THREADS / (time.perf_counter() - started)
+        _bare_turns(WORKERS * 2)
+        floor = THREADS / _bare_turns(THREADS)
+    return {
+        "per_second": round(ours, 1),
+        "bare_per_second": round(floor, 1),
+        "ratio": round(ours / floor, 3),
+    }
+
+
+def _bare_turns(number: int) -> float:
+    """Seconds until the workers have run the agent so often."""
+    key = new_id("bench")
+    started = time.perf_counter()
+    for _ in range(number):
+        bare_turn.apply_async((key,), retry=False)
+    _wait(lambda: int(_redis().get(key) or 0) >= number)
+    return time.perf_counter() - started
+
+
+def _redis() -> Any:
+    """The broker's server."""
+    return Redis.from_url(current_app.conf.broker_url)
 
 
 def _beside(text: str, nothing: str, number: int, seconds: float) -> dict[str, Any]:
@@ -148,13 +181,22 @@ def _open(workspace: Workspace) -> str:
 
 def _answered(workspace: Workspace, threads: list[str]) -> None:
     """Wait until every thread has a run that ended well."""
+    runs = models.Run.objects.filter(workspace_id=workspace.pk, thread__public_id__in=threads)
+
+    def are_completed() -> bool:
+        ended = Counter(runs.values_list("status", flat=True))
+        if failed := ended["failed"]:
+            raise RuntimeError(f"{failed} turns failed")
+        return ended["completed"] == len(threads)
+
+    _wait(are_completed)
+
+
+def _wait(done: Callable[[], bool]) -> None:
     until = time.monotonic() + SECONDS
-    wanted = models.Run.objects.filter(
-        workspace_id=workspace.pk, thread__public_id__in=threads, status="completed"
-    )
-    while wanted.count() < len(threads):
+    while not done():
         if time.monotonic() > until:
-            raise RuntimeError("the workers did not answer in time")
+            raise RuntimeError("the workers did not end in time")
         time.sleep(0.01)
 
 
@@ -162,12 +204,18 @@ def _answered(workspace: Workspace, threads: list[str]) -> None:
 def _broker(url: str) -> Iterator[None]:
     """This process's wake-ups go to a broker."""
     before = current_app.conf.broker_url
-    current_app.conf.broker_url = url
+    _connect_to(url)
     try:
         with override_settings(ARTIFACTR={**settings.ARTIFACTR, "EXECUTOR": "celery"}):
             yield
     finally:
-        current_app.conf.broker_url = before
+        _connect_to(before)
+
+
+def _connect_to(url: str) -> None:
+    current_app.conf.broker_url = url
+    # It would go on sending over the connections that it has.
+    current_app.amqp._producer_pool = current_app._pool = None
 
 
 @contextmanager
@@ -184,7 +232,7 @@ def _workers() -> Iterator[None]:
 
 def _worker(number: int, url: str, folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "celery", "-A", "artifactr_site", "worker"]
-    options = ["-c", "1", "-n", f"bench{number}@%h", "-l", "WARNING"]
+    options = ["-c", "1", "-n", f"bench{number}@%h", "-l", "WARNING", "-I", __name__]
     with (folder / f"{number}.log").open("wb") as log:
         return subprocess.Popen(
             [*command, *options], env={**os.environ, "REDIS_URL": url}, stdout=log, stderr=log

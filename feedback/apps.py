@@ -19,7 +19,7 @@ class FeedbackConfig(AppConfig):
         from feedback import tasks  # noqa: F401 - registers them with Celery in every process
         from feedback.core import errors
 
-        problems.STATUS.update(errors.STATUS)
+        problems.register_statuses(errors.STATUS)
         autodiscover_modules("feedback_types")
         if not apps.is_installed("learning"):
             return
@@ -29,4 +29,5 @@ class FeedbackConfig(AppConfig):
         if apps.is_installed("threads"):
             from threads.agent.instructions import register_instruction_source
 
+            extensions.register_participant(turns.link_messages)
             register_instruction_source(turns.instructions)

@@ -143,3 +143,23 @@ class UseSignal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.record_id} on {self.use}"
+
+
+class UseMessage(models.Model):
+    """A message that a run said on the text of a use, to find that use by."""
+
+    use = models.ForeignKey(ArtifactUse, on_delete=models.PROTECT, related_name="messages")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    message_id = models.CharField(max_length=ID_LENGTH)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "message_id"], name="artifactr_feedback_message_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.message_id} on {self.use}"

@@ -16,9 +16,12 @@ class LearningConfig(AppConfig):
         from artifacts import extensions
         from artifacts.surfaces import problems
         from learning.core import errors, render_errors
-        from learning.store import contracts, mirror, search
+        from learning.selectors import verification
+        from learning.store import citations, contracts, mirror, search
 
         extensions.register_family(*contracts.FAMILY)
+        extensions.register_verifier(verification.problems_of)
         extensions.register_participant(mirror.mirror_revisions)
+        extensions.register_participant(citations.keep_with_remainder)
         post_migrate.connect(search.install_after_migrate, sender=self)
-        problems.STATUS.update({**errors.STATUS, **render_errors.STATUS})
+        problems.register_statuses({**errors.STATUS, **render_errors.STATUS})

@@ -9,7 +9,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
 
-from artifacts import guards
+from artifacts import guards, pool
 from tests.support import servers
 
 pydantic_ai.models.ALLOW_MODEL_REQUESTS = False
@@ -54,6 +54,7 @@ def _empty_tables_between_tests() -> Iterator[None]:
     """
 
     def teardown(self: Any) -> None:
+        pool.close_pool()  # its threads keep their connections for a while
         for alias in self._databases_names(include_mirrors=False):
             _empty(connections[alias])
 
@@ -75,6 +76,9 @@ def _empty(connection: BaseDatabaseWrapper) -> None:
         cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
         triggers = [connection.ops.quote_name(name) for (name,) in cursor.fetchall()]
         drops = [f"DROP TRIGGER {trigger};" for trigger in triggers]
+        # Search has tables that are no model's.
+        cursor.execute("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+        deletes += [f"DELETE FROM {name};" for (name,) in cursor.fetchall()]
         script = ["PRAGMA foreign_keys=OFF;", "BEGIN IMMEDIATE;", *drops, *deletes, "COMMIT;"]
         cursor.executescript("".join([*script, "PRAGMA foreign_keys=ON;"]))
     guards.install(connection)

@@ -1,8 +1,14 @@
-"""System checks of the agents that the host names."""
+"""System checks of the agents that the host names.
+
+Making them may cost a lot, or need what only a server has: a command that only passes by, as
+`shell` or `createsuperuser`, makes none. Whatever runs turns asks again before the first request.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig
@@ -12,13 +18,16 @@ from pydantic_ai.exceptions import UserError
 from artifacts import conf
 from threads.agent import agents, models
 
+# The commands of Django that set a site up or serve it.
+SETTING_UP = ("check", "runserver", "testserver")
+
 
 def check_agents(
     app_configs: Sequence[AppConfig] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
     """Whether each path gives an agent, and one that can wait for what it asks people."""
     named = _setting("AGENTS")
-    if not isinstance(named, Mapping):
+    if _only_passes_by(sys.argv) or not isinstance(named, Mapping):
         return []  # the check of all settings says what is wrong
     return [message for name, path in named.items() for message in _of(str(name), str(path))]
 
@@ -28,7 +37,7 @@ def check_model(
 ) -> list[CheckMessage]:
     """Whether the model is one that pydantic-ai knows, with all that it needs."""
     name = _setting("MODEL")
-    if not isinstance(name, str):
+    if _only_passes_by(sys.argv) or not isinstance(name, str):
         return []
     try:
         models.named(name)
@@ -41,6 +50,16 @@ def check_model(
         )
         return [message]
     return []
+
+
+def _only_passes_by(arguments: Sequence[str]) -> bool:
+    """Whether this process is some other command of Django; a Celery worker, as it starts, asks for
+    the checks without one."""
+    program = Path(arguments[0]).name if arguments else ""
+    is_command = program in ("manage.py", "django-admin", "django-admin.exe", "__main__.py")
+    if not is_command or (program == "__main__.py" and Path(arguments[0]).parent.name != "django"):
+        return False
+    return not any(each in SETTING_UP for each in arguments[1:2])
 
 
 def _setting(name: str) -> Any:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifacts import conf, core
-from artifacts.core.errors import Forbidden, NotFound, Rejection
-from artifacts.core.state import FAMILIES, Proposal, State
+from artifacts.core.errors import Forbidden, NotFound, Rejection, ValidationFailed
+from artifacts.core.state import Proposal, State
 from artifacts.workspace import Workspace
 
 # Not the reader: whoever may not decide still sees what the decision is about.
@@ -53,13 +53,23 @@ class Preview:
     refusal: Rejection | None = None
     is_own: bool = False
 
+    @property
+    def reasons(self) -> list[str]:
+        """What is wrong place by place, where the refusal's own sentence does not say it."""
+        errors = self.refusal.errors if isinstance(self.refusal, ValidationFailed) else ()
+        said = self.refusal.message if self.refusal else ""
+        found = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors)
+        return [each for each in found if each not in said]
+
 
 def preview(workspace: Workspace, command: Decision, proposals: list[Proposal]) -> Preview:
     """What accepting would write on the versions in force; where it fails, what was proposed."""
-    state, result = _tried(workspace, command)
+    for proposal in proposals:
+        workspace.require("read_artifacts", proposal.change.artifact_id)
+    state, result = workspace.tried(command, actor=VIEWER)
     if isinstance(result, Rejection):
         # The rows were read one after another, perhaps around somebody's decision: look again.
-        state, result = _tried(workspace, command)
+        state, result = workspace.tried(command, actor=VIEWER)
     is_own = _is_refused_to(workspace.actor, command, state)
     if isinstance(result, Rejection):
         steps = tuple(_as_proposed(workspace, each) for each in proposals)
@@ -81,26 +91,9 @@ def settled(
     )
 
 
-def _tried(workspace: Workspace, command: Decision) -> tuple[State, core.CommitResult | Rejection]:
-    state = State()
-    while missing := core.needs(command, actor=VIEWER, state=state):
-        for family in FAMILIES:
-            if ids := getattr(missing, family):
-                found = {id: _loaded(workspace, family, id) for id in ids}
-                state = state.with_loaded(family, found)
-    try:
-        return state, core.commit(command, state, actor=VIEWER, limits=conf.limits())
-    except Rejection as rejection:
-        return state, rejection
-
-
 def _loaded(workspace: Workspace, family: str, id: str) -> Any:
     try:
         match family:
-            case "proposals":
-                return workspace.proposal(id)
-            case "groups":
-                return workspace.group(id)
             case "artifacts":
                 return workspace.artifact(id)
             case "revisions":

@@ -144,12 +144,13 @@ class ToolReturned(Value):
 
 
 class DeferredRequest(Value):
-    """Something a paused run waits for."""
+    """Something a paused run waits for; `metadata` is what its tool says about it."""
 
     tool_call_id: Id
     tool_name: Text
     kind: Literal["question", "approval"]
     args: dict[str, Any] = Field(default_factory=dict)
+    metadata: dict[str, Any] | None = None
 
 
 class RunPaused(Value):

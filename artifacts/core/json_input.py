@@ -48,11 +48,14 @@ def parse_json(raw: bytes | str, *, limits: Limits, field: str = "body") -> Any:
     return value
 
 
-def check_json(value: Any, *, limits: Limits, field: str = "data") -> None:
-    """The same rules for a value that is already parsed; its size is that of artifact data."""
+def check_json(value: Any, *, limits: Limits, field: str = "data") -> bytes:
+    """The same rules for a value that is already parsed, whose size is that of artifact data; its
+    text."""
     walk_json(value, limits=limits, field=field)
-    if len(to_json(value)) > limits.artifact_bytes:
+    text = to_json(value)
+    if len(text) > limits.artifact_bytes:
         _refuse(field, f"is larger than {limits.artifact_bytes} bytes (artifact_bytes)", "too_long")
+    return text
 
 
 def walk_json(value: Any, *, limits: Limits, field: str, depth: int = 0) -> None:

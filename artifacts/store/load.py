@@ -14,6 +14,7 @@ from pydantic_core import from_json
 from ..core.actors import actor_adapter
 from ..core.patches import patch_adapter
 from ..core.state import Group, Needs, Revision, Stored, revision_key
+from ..extensions import OneStatement, Transaction
 from ..rows import PROPOSAL_COLUMNS, as_address, as_proposal
 from .database import Database, Statement
 
@@ -89,6 +90,11 @@ def queries(db: Database, workspace_pk: int, needs: Needs, proposer: str) -> lis
         made += _revision_queries(db, workspace_pk, needs.revisions)
     made += [_count_query(workspace_pk, key, proposer) for key in needs.open_proposals]
     return made
+
+
+def of_family(name: str, ids: frozenset[str], load: OneStatement, tx: Transaction) -> Query:
+    """What to ask for a family that another app keeps."""
+    return Query(name, ids, load.asking(tx, ids), lambda rows, seen: dict(load.found(rows)))
 
 
 def _revision_queries(db: Database, workspace_pk: int, keys: frozenset[str]) -> list[Query]:

@@ -23,7 +23,7 @@ from ..core.ids import new_id
 from ..core.limits import Limits
 from ..core.outcomes import AnyOutcome
 from ..core.state import CommitResult, Needs, State, merged
-from ..extensions import REGISTRABLE, Committed, Item, Participant, StoredEvent
+from ..extensions import REGISTRABLE, Committed, Item, OneStatement, Participant, StoredEvent
 from . import leases, load, log, receipts
 from .database import Database, Result, Statement, as_moment
 from .load import Query, Seen
@@ -105,7 +105,7 @@ class WriteTransaction:
         """Lock the workspace; with it, ask for what is known to be needed. A known first result
         is returned or raised, and nothing else then happens."""
         needs = Needs() if first is None else self._needs(first)
-        asked = load.queries(self.db, self.workspace_pk, needs, self.actor.participant)
+        asked = self._queries(needs)
         checks: list[Statement] = [self._lock_statement(sender)]
         if self.fence is not None:
             checks.append(leases.check(self.db, self.workspace_pk, self.fence))
@@ -145,12 +145,21 @@ class WriteTransaction:
 
     def _load_for(self, item: Item) -> None:
         while missing := self._needs(item):
-            asked = load.queries(self.db, self.workspace_pk, missing, self.actor.participant)
-            if asked:
+            if asked := self._queries(missing):
                 self._take(asked, self.db.run([query.statement for query in asked]))
             self._load_others(missing)
         if self.terms.refuse_hidden is not None:
             self.terms.refuse_hidden(self.state)
+
+    def _queries(self, needs: Needs) -> list[Query]:
+        """What is asked together: the store's own families, and others that need one statement."""
+        asked = load.queries(self.db, self.workspace_pk, needs, self.actor.participant)
+        for name in REGISTRABLE:
+            ids: frozenset[str] = getattr(needs, name)
+            family = extensions.family(name) if ids else None
+            if family is not None and isinstance(family.load, OneStatement):
+                asked.append(load.of_family(name, ids, family.load, self))
+        return asked
 
     def _take(self, asked: Sequence[Query], results: Sequence[Result]) -> None:
         found: dict[str, dict[str, Any]] = {}
@@ -165,6 +174,8 @@ class WriteTransaction:
             if not ids:
                 continue
             family = extensions.family(name)
+            if family is not None and isinstance(family.load, OneStatement):
+                continue
             found: dict[str, Any] = dict.fromkeys(ids, load.ABSENT.get(name))
             if family is not None:
                 found.update(family.load(self, ids))

@@ -1,7 +1,8 @@
 """Is a log what it was when it was written, and is what stands beside it what the log says?
 
 Checks numbers, digests, chain, head, the columns that reads filter on, triggers, and that stored
-state equals the replay. One problem is one line; nothing is mended.
+state equals the replay; then asks the other apps about rows of their own. One problem is one line;
+nothing is mended.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .. import extensions
 from ..core.events import Envelope, UnknownEvent
 from ..core.visibility import SEPARATOR, mentions
 from ..guards import disagreements
@@ -44,6 +46,8 @@ def _problems(db: Database, workspace_pk: int, workspace_id: str) -> Iterator[st
     yield from log.problems()
     if log.is_replayable:  # else something is missing, erased or told above
         yield from differences(db, workspace_pk, workspace_id, log.told)
+    for verifier in extensions.verifiers():
+        yield from verifier(workspace_pk)
 
 
 class _Log:

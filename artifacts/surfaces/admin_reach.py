@@ -46,6 +46,14 @@ class Reach:
             return True
         return self.principal.role is None and not self.reads_all and not self.roles
 
+    def may(self, action: str) -> bool:
+        """Whether a role of the caller's allows this in some workspace; the host is not asked."""
+        if self.principal is None:
+            return False
+        actor, own = self.principal.actor, self.principal.role
+        roles = {own} if own is not None else set(self.roles.values())
+        return any(Access(actor=actor, role=role).allows(action) for role in roles)
+
     @property
     def workspaces(self) -> QuerySet[Workspace]:
         """Every workspace the caller may see."""

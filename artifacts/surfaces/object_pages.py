@@ -6,7 +6,7 @@ on pages of our own, which links can name by public id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -73,7 +73,7 @@ class WorkspaceAdmin(ReadOnlyAdmin):
     by_id: str | None = None
     list_per_page = ROWS
     show_full_result_count = False
-    actions = None
+    actions: Sequence[Any] | None = None
     change_list_template = "artifactr/change_list.html"
     # What a script that follows the log makes of the list, if it is to be followed.
     live_as: str | None = None

@@ -1,11 +1,13 @@
 """Every error as an RFC 9457 problem: the one table from code to HTTP status.
 
-A test walks all error classes and fails for one that has no entry here. What is none of them is a
-bug and stays a traceback.
+Other apps register the statuses of their own codes in `AppConfig.ready()`. A test walks all error
+classes and fails for one that has no entry here. What is none of them is a bug and stays a
+traceback.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -16,7 +18,13 @@ from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from ..core.errors import ArtifactrError, Rejection, Unavailable, VersionConflict
+from ..core.errors import (
+    ArtifactrError,
+    ConfigurationError,
+    Rejection,
+    Unavailable,
+    VersionConflict,
+)
 from ..workspace import is_passing
 from .authentication import CHALLENGE
 
@@ -72,6 +80,16 @@ class StaleIfMatch(Exception):
     def __init__(self, conflict: VersionConflict) -> None:
         super().__init__(conflict.message)
         self.conflict = conflict
+
+
+def register_statuses(statuses: Mapping[str, int]) -> None:
+    """Say the HTTP status of each error code of an app; no code has two."""
+    for code, status in statuses.items():
+        if code in STATUS:
+            raise ConfigurationError(f"the status of {code!r} is already registered")
+        if not 400 <= status <= 599:
+            raise ConfigurationError(f"{status} is no status of an error ({code!r})")
+    STATUS.update(statuses)
 
 
 def status_of(error: ArtifactrError) -> int:

@@ -68,6 +68,29 @@ class RouteForm(forms.Form):
             self.add_error(name, f"{where}: {error['msg']}" if where else str(error["msg"]))
 
 
+class BulkRouteForm(RouteForm):
+    """Which evidence many signals are, each about its own subject."""
+
+    def __init__(self, data: Any, *, collections: Mapping[str, Collection], **kwargs: Any) -> None:
+        super().__init__(data, collections=collections, **kwargs)
+        self.fields["type"].required = self.fields["entity"].required = False
+        self.fields["type"].help_text = _("Left empty: the kind of each signal.")
+        self.fields["entity"].help_text = _("Left empty: the subject of each signal.")
+
+    def clean(self) -> dict[str, Any]:
+        if not self.errors:
+            try:
+                self.route_of("any")
+            except ValidationError as error:
+                self.refuse(validation_failed(error))
+        return self.cleaned_data
+
+    def route_of(self, kind: str) -> Route:
+        """The route of a signal of this kind."""
+        said = {name: value for name, value in self.cleaned_data.items() if value != ""}
+        return Route.model_validate({"type": kind, **said})
+
+
 class ParameterForm(forms.Form):
     """The parameters of one recipe; what is left empty is left out."""
 

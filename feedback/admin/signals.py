@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 from pydantic_core import from_json
 
-from artifacts.core.errors import ArtifactrError, ValidationFailed
+from artifacts.core.errors import ArtifactrError, InvalidState, ValidationFailed
 from artifacts.surfaces.admin_reach import reach_of
 from artifacts.surfaces.event_lines import who
 from artifacts.surfaces.object_pages import WorkspaceAdmin, as_http, page_of
@@ -23,11 +23,10 @@ from artifacts.surfaces.problems import status_of
 from artifacts.workspace import Workspace
 from feedback.models import ArtifactUse
 from feedback.services.routing import route_signal
-from learning.core.definitions import Collection
-from learning.models import ActiveDefinition, LearningSignal, RecordLink
-from learning.selectors.catalog import parse
+from learning.models import LearningSignal, RecordLink
 from learning.selectors.records import RecordInfo, find_record
 
+from .bulk import evidence_collections, route_many
 from .chart import chart_of
 from .filters import (
     KindFilter,
@@ -42,7 +41,6 @@ from .places import WorkspaceFilter
 
 SHOWN = 80
 EVIDENCE = 50
-COLLECTIONS = 50
 
 
 @admin.register(LearningSignal)
@@ -65,6 +63,14 @@ class LearningSignalAdmin(WorkspaceAdmin):
     search_fields = ["=public_id", "=entity"]
     search_help_text = "Id, or the entity whose backlog it is on"
     ordering = ["-pk"]
+    actions = ["route_selected"]
+
+    def has_route_permission(self, request: HttpRequest) -> bool:
+        return reach_of(request).may("route_signal")
+
+    @admin.action(description="Route into evidence", permissions=["route"])
+    def route_selected(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        return route_many(self, request, queryset)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.route_view))
@@ -82,12 +88,14 @@ class LearningSignalAdmin(WorkspaceAdmin):
 
     @admin.display(description="signal", ordering="type")
     def what(self, row: Any) -> SafeString:
+        if not row.salt:
+            return format_html('<span class="artifactr-badge">{}</span> {}', _kind(row), "erased")
         signal, evidence = _part(row, "signal"), _part(row, "evidence")
         said = next((text for text in evidence.values() if text), "")
         label = signal.get("label")
         return format_html(
             '<span class="artifactr-badge">{}</span>{} <span class="artifactr-under">{}</span>',
-            (row.type or "").replace("_", " "),
+            _kind(row),
             format_html(" {}", label) if label else "",
             f"{said[:SHOWN]}…" if len(said) > SHOWN else said,
         )
@@ -112,6 +120,8 @@ class LearningSignalAdmin(WorkspaceAdmin):
 
     @admin.display(description="about")
     def about(self, row: Any) -> SafeString:
+        if not row.salt:
+            return format_html("{}", "not known any more")
         use = _part(row, "artifact_use")
         target = use.get("learning_target")
         recipe = use.get("artifact")
@@ -131,9 +141,10 @@ class LearningSignalAdmin(WorkspaceAdmin):
         workspace = reach_of(request).open(row.workspace.public_id)
         workspace.require("route_signal", row.public_id)
         form = self._form(request, row, request.POST)
-        assert form is not None
         problem: ArtifactrError | None = None
-        if form.is_valid() and form.route is not None:
+        if form is None:
+            problem = InvalidState("what this signal said was erased")
+        elif form.is_valid() and form.route is not None:
             try:
                 routed = route_signal(workspace, row.public_id, form.route)
             except ArtifactrError as refused:
@@ -190,23 +201,15 @@ class LearningSignalAdmin(WorkspaceAdmin):
             return None
         target = _part(row, "artifact_use").get("learning_target")
         initial = {"type": row.type, "entity": target["entity"] if target else "", "content": "{}"}
-        return RouteForm(posted, collections=_evidence_collections(workspace), initial=initial)
+        return RouteForm(posted, collections=evidence_collections([workspace.pk]), initial=initial)
 
 
 def _may_route(workspace: Workspace) -> bool:
     return workspace.access is None or workspace.access.allows("route_signal")
 
 
-def _evidence_collections(workspace: Workspace) -> Mapping[str, Collection]:
-    """Collections of events in force, but that of signals itself."""
-    rows = ActiveDefinition.objects.filter(workspace=workspace.pk, type="collection")
-    found = {}
-    for name, body in rows.order_by("name").values_list("name", "definition__body")[:COLLECTIONS]:
-        collection = parse("collection", body)
-        assert isinstance(collection, Collection)
-        if collection.mode == "event" and name != LearningSignal.COLLECTION:
-            found[name] = collection
-    return found
+def _kind(row: Any) -> str:
+    return (row.type or "").replace("_", " ")
 
 
 def _part(row: Any, name: str) -> dict[str, Any]:

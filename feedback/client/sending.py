@@ -42,6 +42,12 @@ class Destination:
         return f"Destination({self.url!r})"  # not the key
 
     def request(self, call: Call[T], timeout: float) -> httpx.Request:
+        try:
+            return self._request(call, timeout)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"no JSON can say this: {type(error).__name__}") from error
+
+    def _request(self, call: Call[T], timeout: float) -> httpx.Request:
         return httpx.Request(
             call.method,
             self.url + call.path,

@@ -18,14 +18,10 @@ from artifacts.core.values import FilledText, Id, Value
 from artifacts.pool import twin
 from artifacts.workspace import Workspace, WriteTransaction
 from feedback import selectors
-from feedback.core.errors import (
-    ArtifactUseExpired,
-    ArtifactUseNotFound,
-    LearningSignalsUnavailable,
-)
+from feedback.core.errors import ArtifactUseExpired, LearningSignalsUnavailable
 from feedback.core.signals import COLLECTION, Bounds, Signal, UseIdentity, signal_content
 from feedback.models import ArtifactUse
-from feedback.store.uses import hold_use, link_signal
+from feedback.store.uses import SignalOnUse
 from learning.core.errors import RequestSchema
 from learning.core.records import RecordInput
 from learning.services.records import ingest_in
@@ -77,21 +73,18 @@ def keep_signal(
 
     `dedupe_key` is one of this use's own, so it meets no other use's and no record's.
     """
-    held = hold_use(tx, _still_open(use).public_id)
-    if held is None:  # purged since it was found
-        raise ArtifactUseNotFound(use_id=use.public_id)
+    beside = SignalOnUse(_still_open(use).public_id)
     settings = conf.settings()
     bounds = Bounds(settings.FEEDBACK_COMMENT_MAX_CHARS, settings.FEEDBACK_EVIDENCE_MAX_CHARS)
     record = _record(selectors.identity(use), signal.cut(bounds), dedupe_key)
     try:
-        [taken] = ingest_in(tx, [record], namespace=f"feedback:{use.public_id}")
+        [taken] = ingest_in(tx, [record], namespace=f"feedback:{use.public_id}", beside=beside)
     except RequestSchema as refused:
         if _is_about_collection(refused):
             raise LearningSignalsUnavailable from None
         raise
     assert taken.record_id is not None
     if not taken.duplicate:
-        link_signal(tx, held, taken.record_id)
         follow_policy(tx, KeptSignal(taken.record_id, signal.kind, record.text, record.content))
     return Submitted(
         record_id=taken.record_id, duplicate=taken.duplicate, erased=taken.erased or None

@@ -1,7 +1,8 @@
 """Turns that run on a recipe: each binds a use, and feedback on it becomes a signal on that use.
 
 A use is found again by the key it was bound under, which names the run. A run that paused and went
-on was told a text at each start; feedback on it is about the last one.
+on was told a text at each start; feedback on it is about the last one, feedback on a message about
+the one that the message was said on.
 """
 
 from __future__ import annotations
@@ -14,20 +15,19 @@ from typing import Any
 
 from opentelemetry import trace
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from artifacts.core.actors import Actor, AgentActor, EvaluatorActor, SystemActor
 from artifacts.core.commands import MessageTarget, TurnTarget
 from artifacts.core.errors import Rejection
-from artifacts.core.events import FeedbackGiven
+from artifacts.core.events import FeedbackGiven, MessagePosted
 from artifacts.core.feedback import registered_feedback_types
 from artifacts.extensions import Committed, StoredEvent, Transaction
-from artifacts.models import Event
 from artifacts.workspace import Workspace, WriteTransaction
 from feedback import selectors, telemetry
 from feedback.core.signals import COLLECTION, Signal
 from feedback.fluent import USUAL_SOURCE
 from feedback.models import ArtifactUse
+from feedback.store.messages import link_message
 from learning.selectors.catalog import collections_in_force
 
 from .signals import keep_signal
@@ -53,17 +53,41 @@ def instructions(
 
 def use_of_run(workspace_pk: int, thread_id: str, run_id: str) -> ArtifactUse | None:
     """The use whose text a run was told last."""
-    agent = AgentActor(thread_id=thread_id)
     rows = ArtifactUse.objects.select_related("target").filter(
         workspace_id=workspace_pk,
-        sender=agent.participant,
+        sender=_sender(thread_id),
         idempotency_key__startswith=_prefix(run_id),
     )
     return rows.order_by("-pk").first()
 
 
+def use_of_message(workspace_pk: int, message_id: str) -> ArtifactUse | None:
+    """The use that a message was said on; people's messages have none."""
+    rows = ArtifactUse.objects.select_related("target").filter(
+        messages__workspace_id=workspace_pk, messages__message_id=message_id
+    )
+    return next(iter(rows[:1]), None)
+
+
+def link_messages(tx: Transaction, committed: Committed) -> None:
+    """A participant: what a run says is linked to the use it is said on."""
+    for event in committed.result.events:
+        if isinstance(event, MessagePosted) and event.run_id is not None:
+            link_message(
+                tx,
+                event.message_id,
+                sender=_sender(event.thread_id),
+                prefix=_prefix(event.run_id),
+            )
+
+
 def _prefix(run_id: str) -> str:
     return f"run:{run_id}:"
+
+
+def _sender(thread_id: str) -> str:
+    """Who binds the uses of a thread's runs: its agent."""
+    return AgentActor(thread_id=thread_id).participant
 
 
 # Feedback on a turn
@@ -95,31 +119,12 @@ def _signal(tx: Transaction, actor: Actor, event: FeedbackGiven, stored: StoredE
 
 
 def _judged_use(tx: Transaction, event: FeedbackGiven) -> ArtifactUse | None:
-    """The use of the run that was judged, itself or by what it said."""
-    match event.target:
-        case TurnTarget(run_id=run_id):
-            thread_id = event.thread_id
-        case MessageTarget(thread_id=thread_id, message_id=message_id, run_id=run_id):
-            run_id = run_id or _run_of_message(tx.workspace_pk, thread_id, message_id)
-        case _:
-            return None
-    if thread_id is None or run_id is None:
-        return None
-    return use_of_run(tx.workspace_pk, thread_id, run_id)
-
-
-def _run_of_message(workspace_pk: int, thread_id: str, message_id: str) -> str | None:
-    """The run that said a message; people's have none."""
-    events = Event.objects.filter(
-        workspace_id=workspace_pk,
-        thread_id=thread_id,
-        type="message_posted",
-        run_id__isnull=False,
-        text__contains=message_id,
-    )
-    for text, run_id in events.order_by("-seq").values_list("text", "run_id").iterator():
-        if from_json(text)["event"]["message_id"] == message_id:
-            return str(run_id)
+    """The use of what was judged: a run, or a message of one."""
+    target = event.target
+    if isinstance(target, MessageTarget):
+        return use_of_message(tx.workspace_pk, target.message_id)
+    if isinstance(target, TurnTarget) and event.thread_id is not None:
+        return use_of_run(tx.workspace_pk, event.thread_id, target.run_id)
     return None
 
 

@@ -7,18 +7,20 @@ its last use.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from artifacts.extensions import Transaction
-from artifacts.workspace import Database, database
+from artifacts.workspace import Database, database, write_alone
+from feedback.core.errors import ArtifactUseNotFound
 
 USES = "artifactr_feedback_artifactuse"
 TARGETS = "artifactr_feedback_usetarget"
 HEADS = "artifactr_feedback_usetargethead"
 SIGNALS = "artifactr_feedback_usesignal"
+MESSAGES = "artifactr_feedback_usemessage"
 
 VALUES = ", ".join(["%s"] * 13)
 INSERT = f"""
@@ -47,6 +49,8 @@ DELETE = "DELETE FROM {table} WHERE {column} {{any}}"
 
 # A target may be purged between being found and being named.
 TRIES = 3
+# Where all writers share one lock, a purge gives it back after so many rows.
+SHARED_LOCK_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,26 +74,41 @@ class NewUse:
 def add_use(workspace_pk: int, use: NewUse) -> bool:
     """Keep a use; False where its sender has used its key before."""
     db = database()
-    with _writing(db):
-        if use.target is None:
-            return _insert(db, workspace_pk, use)
-        for _ in range(TRIES):
-            if _insert(db, workspace_pk, use):
-                return True
-            _add_target(db, workspace_pk, use)
+    if use.target is None:
+        return _insert(db, workspace_pk, use)
+    for _ in range(TRIES):
+        if _insert(db, workspace_pk, use):
+            return True
+        _add_target(db, workspace_pk, use)
     return False
 
 
-def hold_use(tx: Transaction, use_id: str) -> int | None:
-    """The key of a use that no purge takes away before the transaction ends; None if it is gone."""
-    sql = HOLD.format(key_share=KEY_SHARE[tx.connection.vendor])
-    rows = tx.execute(sql, (tx.workspace_pk, use_id))
-    return rows[0][0] if rows else None
+@dataclass(slots=True)
+class SignalOnUse:
+    """What goes with the record of a signal: the use stays until the transaction ends, and its
+    signals are listed."""
+
+    use_id: str
+    _pk: int = 0
+
+    def asking(self, tx: Transaction) -> tuple[str, tuple[Any, ...]]:
+        """Hold the use against a purge."""
+        sql = HOLD.format(key_share=KEY_SHARE[tx.connection.vendor])
+        return sql, (tx.workspace_pk, self.use_id)
+
+    def found(self, rows: list[tuple[Any, ...]]) -> None:
+        """It was purged since it was looked at, or is held now."""
+        if not rows:
+            raise ArtifactUseNotFound(use_id=self.use_id)
+        [(self._pk,)] = rows
+
+    def writing(self, record_id: str) -> list[tuple[str, Sequence[Any]]]:
+        return [(INSERT_SIGNAL, (self._pk, record_id))]
 
 
-def link_signal(tx: Transaction, use_pk: int, record_id: str) -> None:
-    """Let a use's signals be listed."""
-    tx.execute(INSERT_SIGNAL, (use_pk, record_id))
+def rows_at_once() -> int | None:
+    """How many rows a purge should delete in one transaction; None where it holds up nobody."""
+    return SHARED_LOCK_ROWS if database().connection.vendor == "sqlite" else None
 
 
 def delete_expired(now: datetime, created_until: datetime | None, most: int) -> int:
@@ -107,14 +126,9 @@ def delete_expired(now: datetime, created_until: datetime | None, most: int) -> 
         rows = db.one(sql, (*params, most)).rows
         if rows:
             uses = [pk for pk, _ in rows]
-            _delete(db, (SIGNALS, "use_id"), (USES, "id"), pks=uses)
+            _delete(db, (SIGNALS, "use_id"), (MESSAGES, "use_id"), (USES, "id"), pks=uses)
             _delete_unused(db, {target for _, target in rows if target is not None})
     return len(rows)
-
-
-def _writing(db: Database) -> AbstractContextManager[None]:
-    """SQLite's writers stand in line for their one lock; on PostgreSQL each statement commits."""
-    return db.writing() if db.connection.vendor == "sqlite" else nullcontext()
 
 
 def _insert(db: Database, workspace_pk: int, use: NewUse) -> bool:
@@ -124,9 +138,10 @@ def _insert(db: Database, workspace_pk: int, use: NewUse) -> bool:
         db.moment(use.created_at), db.moment(use.expires_at),
     )  # fmt: skip
     if use.target is None:
-        return db.one(INSERT_ALONE, values).count == 1
+        return write_alone(db, INSERT_ALONE, values).count == 1
     sql = INSERT_ON_TARGET.format(key_share=KEY_SHARE[db.connection.vendor])
-    return db.one(sql, (*values, workspace_pk, _sha256(use.target))).count == 1
+    named = (*values, workspace_pk, _sha256(use.target))
+    return write_alone(db, sql, named).count == 1
 
 
 def _add_target(db: Database, workspace_pk: int, use: NewUse) -> None:

@@ -60,6 +60,8 @@ class RecordAdmin(WorkspaceAdmin):
     def what(self, row: Any) -> SafeString:
         text = row.text or row.key or ""
         shown = f"{text[:SHOWN]}…" if len(text) > SHOWN else text
+        if not row.salt or (row.revision is not None and not row.revision.salt):
+            shown = f"{row.key} (erased)" if row.key else "erased"
         return format_html(
             '{}<span class="artifactr-under">{}</span>', shown or "no text", row.public_id
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -23,6 +24,9 @@ FIELD_CHARS = 250
 MOST_NUMBER = 2**53
 # What search reads of one text.
 SEARCHED_CHARS = 65_536
+WORD = re.compile(r"\w+")
+# What stands between words of ASCII, as spaces.
+BREAKS = {code: " " for code in range(128) if not WORD.match(chr(code))}
 
 
 class RecordInput(Value):
@@ -88,6 +92,14 @@ def field_values(collection: Collection, content: Mapping[str, Any]) -> dict[str
     """The declared fields that a content holds."""
     found = {name: value_at(content, each.path) for name, each in collection.fields.items()}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def searched_text(text: str) -> str:
+    """The words of a text as search knows them. They are split here and made small, as servers have
+    rules of their own for addresses, file names, numbers and capitals."""
+    small = text[:SEARCHED_CHARS].lower()
+    # The same words, found in a third of the time where there are no others than these.
+    return " ".join(small.translate(BREAKS).split() if small.isascii() else WORD.findall(small))
 
 
 def value_at(content: Mapping[str, Any], path: str) -> Any:

@@ -176,18 +176,19 @@ def _block(name: str, block: Block, found: Found, counter: TokenCounter) -> Rend
 
 def _fitting(block: Block, rows: Sequence[Row], counter: TokenCounter) -> tuple[str, int, int]:
     """The rows from the first one on that fit the budget, what they cost, and how many."""
-    gap = "\n" if block.view else "\n\n"
+    is_view, gap = block.view is not None, ""
+    names_collections = block.document is not None and len(block.document.collections) > 1
+    count, most = counter.count, block.max_tokens
     parts: list[str] = []
     tokens = 0
     for row in rows:
-        part = escaped(_listed(row) if block.view else _titled(row, block))
-        if parts:
-            part = gap + part
-        cost = counter.count(part)
-        if tokens + cost > block.max_tokens:
+        part = gap + escaped(_listed(row) if is_view else _titled(row, names_collections))
+        cost = count(part)
+        if tokens + cost > most:
             break
         parts.append(part)
         tokens += cost
+        gap = "\n" if is_view else "\n\n"
     return "".join(parts), tokens, len(parts)
 
 
@@ -209,14 +210,16 @@ def _check_required(name: str, block: Block, found: Found, count: int) -> None:
 
 def _listed(row: Row) -> str:
     """An entry of a list; its further lines are set in, so that no text begins another entry."""
-    return "- " + row.text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\n  ")
+    text = row.text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "- " + text.replace("\n", "\n  ")
 
 
-def _titled(row: Row, block: Block) -> str:
+def _titled(row: Row, names_collections: bool) -> str:
     """A value under the name of its key."""
-    assert block.document is not None
     title = " ".join((row.key or "").split())
-    if len(block.document.collections) > 1:
+    if names_collections:
         title = f"{row.collection}/{title}"
     if row.status != "active":
         title = f"{title} ({row.status})"

@@ -53,6 +53,8 @@ def schema_errors(
 ) -> list[dict[str, Any]]:
     """What a value lacks, one entry each as in `ValidationFailed`; the value is not repeated."""
     found: list[dict[str, Any]] = []
+    if validator.is_valid(value):  # the usual case, known sooner
+        return found
     for error in validator.iter_errors(value):
         loc = [*prefix, *(_short(part) for part in error.instance_path)]
         found.append({"loc": loc, "msg": error.message[:MESSAGE_CHARS], "type": "schema"})

@@ -133,6 +133,35 @@ class RecordLink(models.Model):
         return f"{self.record} from {self.source or self.revision}"
 
 
+class ProposalSource(models.Model):
+    """What a proposed value was derived from; its record says so once somebody accepts it."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    proposal_id = models.CharField(max_length=ID_LENGTH)
+    position = models.PositiveSmallIntegerField()
+    source = models.ForeignKey(Record, on_delete=models.PROTECT, null=True, related_name="+")
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "proposal_id", "position"],
+                name="artifactr_learning_cited_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(source__isnull=True, revision__isnull=False)
+                | models.Q(source__isnull=False, revision__isnull=True),
+                name="artifactr_learning_cites_one",
+            ),
+        ]
+        triggers = [triggers.append_only()]
+
+    def __str__(self) -> str:
+        return f"{self.proposal_id} from {self.source or self.revision}"
+
+
 class CurrentRecord(models.Model):
     """The record in force at an address: the newest one, unless its artifact is archived."""
 

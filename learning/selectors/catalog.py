@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from pydantic_core import from_json
 
 from artifacts.core.actors import Actor, actor_adapter
@@ -20,6 +20,8 @@ from learning.core.definitions import MODELS, AnyDefinition, Collection
 from learning.core.errors import ArtifactNotFound
 from learning.core.rules.listing import Key
 
+# How many names one statement asks for.
+IN_ONE = 200
 COLLECTIONS = """
     SELECT a.name, d.id, d.version, d.body
     FROM artifactr_learning_activedefinition a
@@ -128,12 +130,20 @@ def definitions(
 
 def stored(workspace_pk: int, keys: Iterable[Key]) -> dict[Key, models.Definition]:
     """Those of these definitions that the workspace has, by type and `name@version`."""
-    wanted = Q(pk__in=[])
-    names = {(type_name, *ref.split("@")) for type_name, ref in keys}
-    for type_name, name, version in sorted(names):
-        wanted |= Q(type=type_name, name=name, version=int(version))
-    found = models.Definition.objects.filter(wanted, workspace_id=workspace_pk)
-    return {(row.type, f"{row.name}@{row.version}"): row for row in found}
+    asked = set(keys)
+    refs = sorted({tuple(ref.split("@")) for _, ref in asked})
+    found: dict[Key, models.Definition] = {}
+    for start in range(0, len(refs), IN_ONE):
+        part = refs[start : start + IN_ONE]
+        rows = models.Definition.objects.filter(
+            workspace_id=workspace_pk,
+            name__in={name for name, _ in part},
+            version__in={int(version) for _, version in part},
+        )
+        for row in rows.iterator(IN_ONE):
+            if (key := (row.type, f"{row.name}@{row.version}")) in asked:
+                found[key] = row
+    return found
 
 
 def parsed(row: models.Definition) -> AnyDefinition:
@@ -149,10 +159,19 @@ def parse(type_name: str, body: str) -> AnyDefinition:
 
 def collections_in_force(workspace_pk: int, names: Iterable[str]) -> dict[str, InForce]:
     """The active versions of these collections; one statement, as every write asks for them."""
+    return collections_of(database().one(*asking_collections(workspace_pk, names)).rows)
+
+
+def asking_collections(workspace_pk: int, names: Iterable[str]) -> tuple[str, Sequence[Any]]:
+    """That statement, for whoever has others to send with it."""
     db = database()
-    params = (workspace_pk, db.array(sorted(set(names))))
+    return db.spelled(COLLECTIONS), (workspace_pk, db.array(sorted(set(names))))
+
+
+def collections_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, InForce]:
+    """What its rows say."""
     found: dict[str, InForce] = {}
-    for name, pk, version, body in db.one(db.spelled(COLLECTIONS), params).rows:
+    for name, pk, version, body in rows:
         collection = parse("collection", body)
         assert isinstance(collection, Collection)
         found[name] = InForce(pk, version, collection)

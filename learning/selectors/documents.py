@@ -100,10 +100,11 @@ def document_rows(
     db = database()
     names = list(wanted)
     rows = db.one(*_statement(db, workspace_pk, list(wanted.values()), most + 1)).rows
-    for block, _, _, status, *record in rows[:most]:
-        row = row_of(status, record)
+    lists = [found[name] for name in names]
+    for each in rows[:most]:
+        row = row_of(each[3], each[4:])
         if row.artifact_id not in hidden.artifacts:
-            found[names[block]].append(row)
+            lists[each[0]].append(row)
     return found, names[rows[most][0]] if len(rows) > most else None
 
 
@@ -143,24 +144,22 @@ def _sql(vendor: str, shape: tuple[tuple[str, int], ...]) -> str:
     return " UNION ALL ".join(texts) + END
 
 
-def row_of(status: RowStatus, row: Sequence[Any]) -> Row:
-    """A row with the columns of `RECORD`."""
-    (
-        collection, entity, key, type_, record_id, artifact_id, version, proposal_id, run_id, kind,
-        data, text, content,
-    ) = row  # fmt: skip
-    return Row(
-        shown_text(kind, data, text, content), collection, entity, key, type_, status, record_id,
-        artifact_id, version, proposal_id, run_id,
-    )  # fmt: skip
+def row_of(status: RowStatus, row: tuple[Any, ...]) -> Row:
+    """A row with the columns of `RECORD`, which stand in the order of a row's own."""
+    return Row._make((shown_text(*row[9:]), *row[:4], status, *row[4:9]))
 
 
 def shown_text(kind: str | None, data: str | None, text: str, content: str) -> str:
     """What a record says: of a maintained value its revision does, unless that was erased."""
     if kind is None:
-        return text if text.strip() else row_text("", from_json(content) if content else {})
+        return text if _says(text) else row_text("", from_json(content) if content else {})
     value = from_json(data) if data else {}
     if not value:
         return ""
     said = text_of(kind, value)
-    return said if said.strip() else row_text("", content_of(kind, value))
+    return said if _says(said) else row_text("", content_of(kind, value))
+
+
+def _says(text: str) -> bool:
+    """Whether anything is left of it without spaces; no copy is made to see that."""
+    return bool(text) and not text.isspace()

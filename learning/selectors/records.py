@@ -258,7 +258,8 @@ class _Order:
                 ),
             )
         ).filter(**{f"{self.column}__isnull": False})
-        value, seq = F(self.column), F("seq")
+        # The field's own copy of the seq, so that its index gives this order.
+        value, seq = F(self.column), F("sorted__seq")
         return rows.order_by(*((value.desc(), seq.desc()) if self.is_down else (value, seq)))
 
     def beyond(self, value: Any, seq: int) -> Q:
@@ -266,7 +267,9 @@ class _Order:
         side = "__lt" if self.is_down else "__gt"
         if self.name is None:
             return Q(**{f"seq{side}": seq})
-        return Q(**{f"{self.column}{side}": value}) | Q(**{self.column: value, f"seq{side}": seq})
+        tied = Q(**{self.column: value, f"sorted__seq{side}": seq})
+        # Said twice: the first condition is where the index begins.
+        return Q(**{f"{self.column}{side}e": value}) & (Q(**{f"{self.column}{side}": value}) | tied)
 
 
 def _order(workspace_pk: int, query: RecordQuery) -> _Order:

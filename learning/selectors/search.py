@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from django.db import connections, router
 from django.db.models import FloatField
 from django.db.models.expressions import RawSQL
@@ -11,10 +9,10 @@ from django.db.models.expressions import RawSQL
 from artifacts.core.errors import ValidationFailed
 from artifacts.core.visibility import Hidden
 from learning import models
+from learning.core.records import WORD
 
 from .records import RecordInfo, RecordQuery, as_infos, narrowed, record_rows
 
-WORD = re.compile(r"\w+")
 QUERY_CHARS = 1_000
 MOST_WORDS = 32
 

@@ -25,7 +25,7 @@ from learning.core.records import RecordInput
 from learning.selectors.records import RecordInfo, RecordQuery, find_record, list_records
 from learning.selectors.search import search_records
 from learning.store.dedupe import Taken
-from learning.store.ingest import Terms, take_in
+from learning.store.ingest import Beside, Checked, Terms, take_in
 
 # The dedupe keys of records, apart from those that other features keep.
 NAMESPACE = "record"
@@ -58,13 +58,15 @@ def ingest_in(
     namespace: str,
     hidden: Hidden = NOTHING_HIDDEN,
     as_records: bool = False,
+    beside: Beside | None = None,
 ) -> list[Taken]:
     """The same inside a transaction of the caller, who has asked whether it may.
 
     With `as_records` a keyed one is kept as it is, without an artifact; the newest is current.
+    `beside` reads and writes rows of the caller's own in the same round trips.
     """
     terms = Terms(namespace, hidden, as_records)
-    return take_in(tx, checked_records(records), terms)
+    return take_in(tx, checked_records(records), terms, beside)
 
 
 def record(workspace: Workspace, record_id: str) -> RecordInfo:
@@ -99,7 +101,7 @@ def search(
         )
 
 
-def checked_records(records: Sequence[RecordLike]) -> list[RecordInput]:
+def checked_records(records: Sequence[RecordLike]) -> list[Checked]:
     """Records in their form and within the limits, or `request_schema`."""
     limits = conf.limits()
     with as_request_schema():
@@ -107,7 +109,7 @@ def checked_records(records: Sequence[RecordLike]) -> list[RecordInput]:
             raise ValidationFailed.at(
                 ["records"], f"between 1 and {limits.ingest_records} (ingest_records)", "too_long"
             )
-    checked: list[RecordInput] = []
+    checked: list[Checked] = []
     for index, each in enumerate(records):
         try:
             checked.append(_checked(each, limits))
@@ -127,7 +129,7 @@ def as_request_schema(*prefix: str | int) -> Iterator[None]:
         raise RequestSchema.of(failed, *prefix) from failed
 
 
-def _checked(given: RecordLike, limits: Limits) -> RecordInput:
+def _checked(given: RecordLike, limits: Limits) -> Checked:
     try:
         record = given if isinstance(given, RecordInput) else RecordInput.model_validate(given)
     except ValidationError as error:
@@ -141,8 +143,7 @@ def _checked(given: RecordLike, limits: Limits) -> RecordInput:
         raise ValidationFailed.at(["derived_from"], "names a source twice")
     key = record.dedupe_key or ""
     _check_most("dedupe_key", len(key), limits.dedupe_key_chars, "characters (dedupe_key_chars)")
-    check_json(record.content, limits=limits, field="content")
-    return record
+    return Checked(record, check_json(record.content, limits=limits, field="content").decode())
 
 
 def _check_most(member: str, count: int, most: int, what: str) -> None:
@@ -151,7 +152,7 @@ def _check_most(member: str, count: int, most: int, what: str) -> None:
 
 
 def _told(taken: Taken) -> Ingested:
-    return Ingested.model_construct(
+    return Ingested(
         record_id=taken.record_id,
         proposal_id=taken.proposal_id,
         duplicate=taken.duplicate,

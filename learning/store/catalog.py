@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
-
 from artifacts.core.actors import Actor
 from artifacts.extensions import Transaction
 from learning.core.rules.listing import Key
 from learning.models import ActiveDefinition, Definition
+
+from .rows import parts
+
+IN_ONE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,14 @@ def add_definitions(tx: Transaction, new: Sequence[NewDefinition]) -> None:
 def activate(tx: Transaction, rows: Iterable[Definition], package: Definition) -> None:
     """Put definitions in force, each instead of the version before it."""
     rows = list(rows)
-    names = Q(pk__in=[])
+    of_type: dict[str, list[str]] = {}
     for row in rows:
-        names |= Q(type=row.type, name=row.name)
-    ActiveDefinition.objects.filter(names, workspace_id=tx.workspace_pk).delete()
+        of_type.setdefault(row.type, []).append(row.name)
+    for type_name, names in of_type.items():
+        for part in parts(names, IN_ONE):
+            ActiveDefinition.objects.filter(
+                workspace_id=tx.workspace_pk, type=type_name, name__in=part
+            ).delete()
     ActiveDefinition.objects.bulk_create(
         ActiveDefinition(
             workspace_id=tx.workspace_pk,
@@ -64,9 +70,8 @@ def activate(tx: Transaction, rows: Iterable[Definition], package: Definition) -
 
 def retire(tx: Transaction, active: Mapping[Key, int]) -> None:
     """Take definitions out of force, by the keys of their pointers."""
-    ActiveDefinition.objects.filter(
-        workspace_id=tx.workspace_pk, pk__in=sorted(active.values())
-    ).delete()
+    for part in parts(sorted(active.values()), IN_ONE):
+        ActiveDefinition.objects.filter(workspace_id=tx.workspace_pk, pk__in=part).delete()
 
 
 def _text(actor: Actor) -> str:

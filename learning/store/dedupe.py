@@ -11,7 +11,8 @@ from learning.core.errors import DedupeConflict
 from learning.core.records import RecordInput
 from learning.models import DedupeKey
 
-from .rows import among, insert, parts
+from .questions import Questions, Rows
+from .rows import Statement, among, inserting, parts
 
 IN_ONE = 500
 KNOWN = """
@@ -42,10 +43,17 @@ class Dedupe:
         self.tx, self.records, self.namespace = tx, records, namespace
         self.taken = [Taken() for _ in records]
         self._repeats: list[tuple[int, int]] = []
+        self._known: dict[str, tuple[Any, ...]] = {}
+
+    def ask(self, questions: Questions) -> None:
+        """Ask which of the keys are known."""
+        keys = {self._key(each) for each in self.records if each.dedupe_key is not None}
+        for part in parts(sorted(keys), IN_ONE):
+            questions.ask((KNOWN + among(part), (self.tx.workspace_pk, *part)), self._know)
 
     def fresh(self) -> list[int]:
         """The places of the records that are to be taken; the others are settled."""
-        known = self._known()
+        known = self._known
         first: dict[str, int] = {}
         fresh: list[int] = []
         for index, record in enumerate(self.records):
@@ -63,8 +71,8 @@ class Dedupe:
                 fresh.append(index)
         return fresh
 
-    def remember(self, indexes: Sequence[int]) -> None:
-        """Keep the keys of records that were taken, and tell repeats within the batch of them."""
+    def remembering(self, indexes: Sequence[int]) -> list[Statement]:
+        """Tell repeats within the batch what was taken; the statements that keep the keys."""
         named = [index for index in indexes if self.records[index].dedupe_key is not None]
         rows = [
             (
@@ -74,17 +82,12 @@ class Dedupe:
             )
             for index in named
         ]  # fmt: skip
-        insert(self.tx, DedupeKey, COLUMNS, rows)
         for index, first in self._repeats:
             self.taken[index] = replace(self.taken[first], duplicate=True)
+        return inserting(DedupeKey, COLUMNS, rows)
 
-    def _known(self) -> dict[str, tuple[Any, ...]]:
-        keys = {self._key(each) for each in self.records if each.dedupe_key is not None}
-        known: dict[str, tuple[Any, ...]] = {}
-        for part in parts(sorted(keys), IN_ONE):
-            rows = self.tx.execute(KNOWN + among(part), (self.tx.workspace_pk, *part))
-            known.update({key: tuple(rest) for key, *rest in rows})
-        return known
+    def _know(self, rows: Rows) -> None:
+        self._known.update({key: tuple(rest) for key, *rest in rows})
 
     def _settle(self, index: int, known: tuple[Any, ...]) -> None:
         payload_sha256, record_id, proposal_id, pk, seq, salt_bytes = known

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from pydantic_core import to_json
 
@@ -18,11 +19,13 @@ from artifacts.extensions import Committed, Transaction
 from artifacts.workspace import WriteTransaction
 from learning.core.errors import RequestSchema
 from learning.core.records import MAINTAINED_VALUE, RecordInput, content_problems, kind_of
-from learning.selectors.catalog import InForce, collections_in_force
+from learning.selectors.catalog import InForce, asking_collections, collections_of
 
+from .citations import cite
 from .dedupe import Dedupe, Taken
-from .records import NewRecord, Source, append, link
-from .rows import among, parts
+from .questions import Questions, Rows
+from .records import NewRecord, Places, Source, link, write
+from .rows import Statement, among, parts
 
 IN_ONE = 500
 RECORD_SOURCES = """
@@ -42,6 +45,13 @@ MIRRORED = """
 Sources = Mapping[int, Sequence[Source]]
 
 
+class Checked(NamedTuple):
+    """A record within its limits, and the JSON of its content, which is written once."""
+
+    record: RecordInput
+    content_text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How a batch is taken in: `namespace` keeps its dedupe keys apart, `hidden` is what its sender
@@ -52,22 +62,128 @@ class Terms:
     as_records: bool = False
 
 
-def take_in(tx: WriteTransaction, records: Sequence[RecordInput], terms: Terms) -> list[Taken]:
+class Beside(Protocol):
+    """Rows of another app that go with a batch, in the same round trips."""
+
+    def asking(self, tx: Transaction) -> Statement:
+        """What it must know."""
+        ...
+
+    def found(self, rows: Rows) -> None:
+        """Take the answer before anything is written; it may refuse by raising."""
+        ...
+
+    def writing(self, record_id: str) -> list[Statement]:
+        """What is written beside a new record."""
+        ...
+
+
+def take_in(
+    tx: WriteTransaction,
+    records: Sequence[Checked],
+    terms: Terms,
+    beside: Beside | None = None,
+) -> list[Taken]:
     """What becomes of each; keyed ones are told when the transaction has been saved."""
-    dedupe = Dedupe(tx, records, terms.namespace)
-    fresh = dedupe.fresh()
-    in_force = collections_in_force(tx.workspace_pk, [records[index].collection for index in fresh])
+    batch = _Batch(tx, [each.record for each in records], terms)
+    batch.ask(beside)
+    fresh = batch.dedupe.fresh()
     for index in fresh:
-        _check(index, records[index], in_force, terms)
-    sources = _sources(tx, fresh, records, terms.hidden)
-    keyed = [i for i in fresh if records[i].key is not None and not terms.as_records]
+        _check(index, batch.records[index], batch.in_force, terms)
+    sources = batch.sources(fresh)
+    keyed = [i for i in fresh if batch.is_put(batch.records[i])]
     events = [index for index in fresh if index not in set(keyed)]
-    _append(tx, events, records, in_force, sources, dedupe)
+    placed = batch.places.of(batch.new([(i, records[i].content_text) for i in events], sources))
+    for index, (pk, seq, record) in zip(events, placed, strict=True):
+        batch.dedupe.taken[index] = Taken(record.public_id, pk, seq)
+    own = [] if keyed else batch.dedupe.remembering(events)
+    if beside is not None:
+        own += [each for _, _, record in placed for each in beside.writing(record.public_id)]
+    write(tx, placed, own)
     if keyed:
-        _Puts(tx, records, in_force, sources, dedupe).write(keyed, events)
-    else:
-        dedupe.remember(events)
-    return dedupe.taken
+        _Puts(tx, batch.records, batch.in_force, sources, batch.dedupe).write(keyed, events)
+    return batch.dedupe.taken
+
+
+class _Batch:
+    """What is known of a batch: everything it must know is asked for together."""
+
+    def __init__(self, tx: Transaction, records: Sequence[RecordInput], terms: Terms) -> None:
+        self.tx, self.records, self.terms = tx, records, terms
+        self.dedupe, self.places = Dedupe(tx, records, terms.namespace), Places()
+        self.in_force: dict[str, InForce] = {}
+        self._cited: dict[str, Source] = {}
+
+    def ask(self, beside: Beside | None) -> None:
+        """Ask for the collections in force, what is known and cited, and places for the rows."""
+        questions = Questions()
+        if beside is not None:
+            questions.ask(beside.asking(self.tx), beside.found)
+        names = {each.collection for each in self.records}
+        questions.ask(
+            asking_collections(self.tx.workspace_pk, names),
+            lambda rows: self.in_force.update(collections_of(rows)),
+        )
+        self.dedupe.ask(questions)
+        self._ask_cited(questions)
+        if most := sum(not self.is_put(each) for each in self.records):
+            self.places.ask(self.tx, most, questions)
+        questions.answer(self.tx)
+
+    def is_put(self, record: RecordInput) -> bool:
+        """Whether it is an artifact's value, and no plain record."""
+        return record.key is not None and not self.terms.as_records
+
+    def sources(self, fresh: Sequence[int]) -> dict[int, list[Source]]:
+        """The keys of what each record cites: records and revisions of this workspace."""
+        found: dict[int, list[Source]] = {}
+        for index in fresh:
+            for place, id in enumerate(self.records[index].derived_from):
+                if id not in self._cited:
+                    problem = ValidationFailed.at([place], "names no record or revision here")
+                    raise RequestSchema.of(problem, "records", index, "derived_from")
+                found.setdefault(index, []).append(self._cited[id])
+        return found
+
+    def new(self, events: Sequence[tuple[int, str]], sources: Sources) -> list[NewRecord]:
+        """The records to write, by their places in the batch and the texts of their contents."""
+        actor = to_json(self.tx.actor.wire()).decode()
+        return [
+            NewRecord(
+                collection=record.collection,
+                in_force=self.in_force[record.collection],
+                entity=record.entity,
+                key=record.key,
+                type=record.type,
+                text=record.text,
+                content=record.content,
+                content_text=content_text,
+                actor=actor,
+                sources=sources.get(index, ()),
+            )
+            for index, content_text in events
+            for record in (self.records[index],)
+        ]
+
+    def _ask_cited(self, questions: Questions) -> None:
+        ids = sorted({id for each in self.records for id in each.derived_from})
+        for part in parts(ids, IN_ONE):
+            params = (self.tx.workspace_pk, *part)
+            questions.ask((RECORD_SOURCES + among(part), params), self._take_records)
+            questions.ask((REVISION_SOURCES + among(part), params), self._take_revisions)
+
+    def _take_records(self, rows: Rows) -> None:
+        self._cited.update(
+            {id: (pk, None) for id, artifact_id, pk in rows if self._seen(artifact_id)}
+        )
+
+    def _take_revisions(self, rows: Rows) -> None:
+        self._cited.update(
+            {id: (None, pk) for id, artifact_id, pk in rows if self._seen(artifact_id)}
+        )
+
+    def _seen(self, artifact_id: str | None) -> bool:
+        return artifact_id not in self.terms.hidden.artifacts
 
 
 def _check(index: int, record: RecordInput, in_force: Mapping[str, InForce], terms: Terms) -> None:
@@ -91,62 +207,6 @@ def _check(index: int, record: RecordInput, in_force: Mapping[str, InForce], ter
 
 def _wrong(index: int, member: str, message: str) -> RequestSchema:
     return RequestSchema.of(ValidationFailed.at([member], message), "records", index)
-
-
-def _sources(
-    tx: Transaction, fresh: Sequence[int], records: Sequence[RecordInput], hidden: Hidden
-) -> dict[int, list[Source]]:
-    """The keys of what each record cites: records and revisions of this workspace."""
-    found = _found(tx, sorted({id for i in fresh for id in records[i].derived_from}), hidden)
-    sources: dict[int, list[Source]] = {}
-    for index in fresh:
-        for place, id in enumerate(records[index].derived_from):
-            if id not in found:
-                problem = ValidationFailed.at([place], "names no record or revision here")
-                raise RequestSchema.of(problem, "records", index, "derived_from")
-            sources.setdefault(index, []).append(found[id])
-    return sources
-
-
-def _found(tx: Transaction, cited: Sequence[str], hidden: Hidden) -> dict[str, Source]:
-    found: dict[str, Source] = {}
-    for part in parts(cited, IN_ONE):
-        params = (tx.workspace_pk, *part)
-        for id, artifact_id, pk in tx.execute(RECORD_SOURCES + among(part), params):
-            if artifact_id not in hidden.artifacts:
-                found[id] = (pk, None)
-        for id, artifact_id, pk in tx.execute(REVISION_SOURCES + among(part), params):
-            if artifact_id not in hidden.artifacts:
-                found[id] = (None, pk)
-    return found
-
-
-def _append(
-    tx: Transaction,
-    indexes: Sequence[int],
-    records: Sequence[RecordInput],
-    in_force: Mapping[str, InForce],
-    sources: Sources,
-    dedupe: Dedupe,
-) -> None:
-    actor = to_json(tx.actor.wire()).decode()
-    new = [
-        NewRecord(
-            collection=records[index].collection,
-            in_force=in_force[records[index].collection],
-            entity=records[index].entity,
-            key=records[index].key,
-            type=records[index].type,
-            text=records[index].text,
-            content=records[index].content,
-            content_text=to_json(records[index].content).decode(),
-            actor=actor,
-            sources=sources.get(index, ()),
-        )
-        for index in indexes
-    ]
-    for index, (pk, seq, record) in zip(indexes, append(tx, new), strict=True):
-        dedupe.taken[index] = Taken(record.public_id, pk, seq)
 
 
 @dataclass(slots=True)
@@ -174,7 +234,10 @@ class _Puts:
 
         def finish(tx: Transaction, committed: Committed) -> None:
             self._tell(committed, written)
-            self.dedupe.remember([*events, *keyed])
+            for index, sources in self.sources.items():
+                if (proposal_id := self.dedupe.taken[index].proposal_id) is not None:
+                    cite(tx, proposal_id, sources)
+            tx.execute_all(self.dedupe.remembering([*events, *keyed]))
 
         self.tx.participate(finish)
 

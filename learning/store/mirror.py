@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic_core import to_json
 
 from artifacts.core.artifact import Address
@@ -10,7 +12,8 @@ from artifacts.extensions import Committed, Transaction
 from learning.core.records import content_of, text_of
 from learning.selectors.catalog import InForce, collections_in_force
 
-from .records import NewRecord, append
+from .citations import cited
+from .records import NewRecord, Source, append
 
 REVISIONS = """
     SELECT a.public_id, r.version, r.id
@@ -29,6 +32,7 @@ def mirror_revisions(tx: Transaction, committed: Committed) -> None:
     in_force = collections_in_force(
         tx.workspace_pk, [address.collection for address in addresses.values()]
     )
+    sources = cited(tx, [each.proposal_id for each in revisions])
     append(
         tx,
         [
@@ -37,13 +41,20 @@ def mirror_revisions(tx: Transaction, committed: Committed) -> None:
                 addresses[each.artifact_id],
                 in_force.get(addresses[each.artifact_id].collection),
                 keys[each.artifact_id, each.version],
+                sources.get(each.proposal_id or "", ()),
             )
             for each in revisions
         ],
     )
 
 
-def _record(revision: Revision, address: Address, in_force: InForce | None, pk: int) -> NewRecord:
+def _record(
+    revision: Revision,
+    address: Address,
+    in_force: InForce | None,
+    pk: int,
+    sources: Sequence[Source],
+) -> NewRecord:
     content = content_of(revision.kind, revision.data)
     return NewRecord(
         collection=address.collection,
@@ -58,4 +69,5 @@ def _record(revision: Revision, address: Address, in_force: InForce | None, pk: 
         artifact_id=revision.artifact_id,
         revision_pk=pk,
         archived=revision.archived,
+        sources=sources,
     )

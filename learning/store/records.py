@@ -1,7 +1,7 @@
 """Appending records: numbered, salted, linked, and known to queries and search, in one go.
 
 The caller's transaction holds the workspace's lock; the record head is the second lock, rows come
-after it. Every road to a record ends in `append`.
+after it. Every road to a record ends in `write`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from artifacts.core.ids import address_id, new_id
@@ -18,6 +19,7 @@ from learning.core.records import digest_of, field_values
 from learning.models import CurrentRecord, Record, RecordField, RecordLink
 from learning.selectors.catalog import InForce
 
+from .questions import Questions, Rows
 from .rows import Statement, among, insert, inserting, moment, parts
 from .search import adding_texts, forget_texts
 
@@ -26,15 +28,21 @@ IN_ONE = 500
 
 RECORDS = "artifactr_learning_record"
 COLUMNS = (
-    "workspace_id", "seq", "public_id", "collection", "collection_version", "entity", "key", "type",
-    "artifact_id", "revision_id", "text", "content", "actor", "at", "salt", "digest",
+    "id", "workspace_id", "seq", "public_id", "collection", "collection_version", "entity", "key",
+    "type", "artifact_id", "revision_id", "text", "content", "actor", "at", "salt", "digest",
 )  # fmt: skip
-TAKE_SEQS = """
-    INSERT INTO artifactr_learning_recordhead (workspace_id, seq) VALUES (%s, %s)
-    ON CONFLICT (workspace_id)
-    DO UPDATE SET seq = artifactr_learning_recordhead.seq + excluded.seq"""
 HEAD = "SELECT seq FROM artifactr_learning_recordhead WHERE workspace_id = %s"
-KEYS = f"SELECT seq, id FROM {RECORDS} WHERE workspace_id = %s AND seq >= %s"
+MOVE_HEAD = """
+    INSERT INTO artifactr_learning_recordhead (workspace_id, seq) VALUES (%s, %s)
+    ON CONFLICT (workspace_id) DO UPDATE SET seq = excluded.seq"""
+# Keys are taken first, so that all rows are written in one round trip. SQLite's one writer is us,
+# and no record is ever deleted.
+NEXT_KEYS = {
+    "postgresql": f"SELECT nextval(pg_get_serial_sequence('{RECORDS}', 'id')) "
+    "FROM generate_series(1, %s)",
+    "sqlite": "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %s) "
+    f"SELECT (SELECT coalesce(max(id), 0) FROM {RECORDS}) + i FROM n",
+}
 CURRENT = "artifactr_learning_currentrecord"
 MOVE_CURRENT = "ON CONFLICT (workspace_id, address_id) DO UPDATE SET record_id = excluded.record_id"
 
@@ -69,30 +77,62 @@ class NewRecord:
 Placed = Sequence[tuple[int, int, NewRecord]]
 
 
-def append(tx: Transaction, records: Sequence[NewRecord]) -> Placed:
-    """Write records in their order; the key and number of each."""
-    if not records:
-        return ()
-    _, [(head,)] = tx.execute_all(
-        [(TAKE_SEQS, (tx.workspace_pk, len(records))), (HEAD, (tx.workspace_pk,))]
-    )
-    first, at = head - len(records) + 1, moment(tx, tx.now)
-    rows = [_row(tx.workspace_pk, seq, at, each) for seq, each in enumerate(records, first)]
-    *_, found = tx.execute_all(
-        [*inserting(Record, COLUMNS, rows), (KEYS, (tx.workspace_pk, first))]
-    )
-    keys = dict(found)
-    placed = [(keys[seq], seq, each) for seq, each in enumerate(records, first)]
-    texts = [(pk, each.text) for pk, each in _searched(placed)]
+@dataclass(slots=True)
+class Places:
+    """Where records will stand: after which number, and under which keys."""
+
+    head: int = 0
+    keys: Sequence[int] = ()
+
+    def ask(self, tx: Transaction, most: int, questions: Questions) -> None:
+        """Ask for so many; the workspace's lock keeps them free until they are taken."""
+        questions.ask((HEAD, (tx.workspace_pk,)), self._take_head)
+        questions.ask((NEXT_KEYS[tx.connection.vendor], (most,)), self._take_keys)
+
+    def of(self, records: Sequence[NewRecord]) -> Placed:
+        """The key and number of each record, in their order."""
+        return [
+            (pk, seq, each)
+            for seq, (pk, each) in enumerate(zip(self.keys, records, strict=False), self.head + 1)
+        ]
+
+    def _take_head(self, rows: Rows) -> None:
+        self.head = rows[0][0] if rows else 0
+
+    def _take_keys(self, rows: Rows) -> None:
+        self.keys = [pk for (pk,) in rows]
+
+
+def append(tx: Transaction, records: Sequence[NewRecord]) -> None:
+    """Write records in their order."""
+    if records:
+        places, questions = Places(), Questions()
+        places.ask(tx, len(records), questions)
+        questions.answer(tx)
+        write(tx, places.of(records))
+
+
+def write(tx: Transaction, placed: Placed, beside: Sequence[Statement] = ()) -> None:
+    """Write records at their places, and rows of others that name them, in one round trip."""
+    if not placed:
+        return
+    at = moment(tx, tx.now)
+    salts = secrets.token_bytes(SALT_BYTES * len(placed))
+    rows = [
+        _row(pk, tx.workspace_pk, seq, at, salts[start : start + SALT_BYTES], each)
+        for start, (pk, seq, each) in zip(count(0, SALT_BYTES), placed, strict=False)
+    ]
     tx.execute_all(
         [
+            (MOVE_HEAD, (tx.workspace_pk, placed[-1][1])),
+            *inserting(Record, COLUMNS, rows),
             *_linking(placed),
             *_declaring(tx.workspace_pk, placed),
             *_moving_current(tx, placed),
-            *adding_texts(tx.workspace_pk, texts),
+            *adding_texts(tx.workspace_pk, [(pk, each.text) for pk, each in _searched(placed)]),
+            *beside,
         ]
     )
-    return placed
 
 
 def link(tx: Transaction, record_pk: int, sources: Sequence[Source]) -> None:
@@ -101,11 +141,12 @@ def link(tx: Transaction, record_pk: int, sources: Sequence[Source]) -> None:
     insert(tx, RecordLink, LINK_COLUMNS, rows)
 
 
-def _row(workspace_pk: int, seq: int, at: Any, record: NewRecord) -> tuple[Any, ...]:
-    salt = secrets.token_bytes(SALT_BYTES)
+def _row(
+    pk: int, workspace_pk: int, seq: int, at: Any, salt: bytes, record: NewRecord
+) -> tuple[Any, ...]:
     is_elsewhere = record.revision_pk is not None
     return (
-        workspace_pk, seq, record.public_id, record.collection,
+        pk, workspace_pk, seq, record.public_id, record.collection,
         None if record.in_force is None else record.in_force.version, record.entity, record.key,
         record.type, record.artifact_id, record.revision_pk,
         "" if is_elsewhere else record.text, "{}" if is_elsewhere else record.content_text,

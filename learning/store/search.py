@@ -12,7 +12,7 @@ from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from artifacts.extensions import Transaction
-from learning.core.records import SEARCHED_CHARS
+from learning.core.records import searched_text
 from learning.models import RecordText
 
 from .rows import Statement, among, inserting, inserting_values, parts
@@ -47,8 +47,7 @@ def install(place: BaseDatabaseWrapper) -> None:
 
 def adding_texts(workspace_pk: int, texts: Sequence[tuple[int, str]]) -> list[Statement]:
     """The statements that let records be found by their texts."""
-    # Small letters, made here: what a server takes for a capital depends on its locale.
-    rows = [(pk, text[:SEARCHED_CHARS].lower()) for pk, text in texts if text]
+    rows = [(pk, words) for pk, text in texts if (words := searched_text(text))]
     mine = [(pk, workspace_pk, text) for pk, text in rows]
     found = inserting(RecordText, ("record_id", "workspace_id", "text"), mine)
     if connection.vendor == "sqlite":

@@ -10,7 +10,7 @@ from django.db import OperationalError, connections
 from rest_framework.throttling import BaseThrottle
 
 from artifacts import selectors
-from artifacts.core import ArtifactrError, Unavailable, UserActor
+from artifacts.core import ArtifactrError, ConfigurationError, Unavailable, UserActor
 from artifacts.surfaces import problems
 from artifacts.surfaces.rest import ApiView
 from artifacts.workspace import Workspace
@@ -321,3 +321,17 @@ def test_every_error_has_its_status() -> None:
     assert len(concrete) > 9
     missing = [each.__name__ for each in concrete if each.code not in problems.STATUS]
     assert not missing, "give it a line in artifacts/surfaces/problems.py"
+
+
+def test_an_app_registers_the_statuses_of_its_own_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problems, "STATUS", dict(problems.STATUS))
+    problems.register_statuses({"out_of_ink": 409})
+    assert problems.STATUS["out_of_ink"] == 409
+    for wrong, said in (
+        ({"out_of_ink": 410}, "already registered"),
+        ({"not_found": 200}, "already registered"),
+        ({"fine": 200}, "is no status of an error"),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            problems.register_statuses(wrong)
+    assert "fine" not in problems.STATUS

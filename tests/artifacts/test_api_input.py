@@ -26,16 +26,16 @@ from artifacts.core.commands import (
     StopRun,
 )
 from artifacts.models import Event
+from feedback.models import ArtifactUse
+from feedback.services.signals import Submission
+from feedback.services.uses import bind
+from learning.models import Record
+from learning.services.catalog import apply_catalog, files_of_package
 from tests.artifacts.rest import Answer, Cast, make_cast
 from tests.artifacts.routes import Route, routes
 
 pytestmark = pytest.mark.django_db
-# Feedback on a use looks for the use first; the tests of feedback send odd bodies to one.
-WRITES = [
-    route
-    for route in routes()
-    if route.method in ("POST", "PUT", "PATCH") and route.name != "use_feedback"
-]
+WRITES = [route for route in routes() if route.method in ("POST", "PUT", "PATCH")]
 DEEP = b'{"kind":' + b"[" * 40 + b"]" * 40 + b"}"
 VERY_DEEP = b"[" * 200_000
 ODD_BODIES = {
@@ -61,15 +61,35 @@ MAY_BE_EMPTY = {"stop", "bind", "render"}
 
 @pytest.fixture
 def cast() -> Cast:
-    return make_cast()
+    """With a recipe in force, so that what is looked for before a body is read can be there."""
+    cast = make_cast()
+    apply_catalog(cast.door, files_of_package("skills"))
+    return cast
+
+
+@pytest.fixture
+def use_id(cast: Cast) -> str:
+    """A use, which feedback looks for before it looks at its body."""
+    return bind(cast.door, "daily_agent_prompt", {"entity": "agent:ada", "task": "x"}).id
+
+
+def path_of(route: Route, cast: Cast, use_id: str) -> str:
+    return route.path(workspace_id=cast.workspace.public_id, use_id=use_id)
+
+
+def is_untouched() -> bool:
+    """Whether nothing was stored: no event, no record, no further use."""
+    return (
+        not (Event.objects.exists() or Record.objects.exists()) and ArtifactUse.objects.count() < 2
+    )
 
 
 @pytest.mark.parametrize("name", ODD_BODIES)
-def test_an_odd_body_is_refused(cast: Cast, name: str) -> None:
+def test_an_odd_body_is_refused(cast: Cast, use_id: str, name: str) -> None:
     for route in WRITES:
         if name == "empty" and route.name in MAY_BE_EMPTY:
             continue
-        path = route.path(workspace_id=cast.workspace.public_id)
+        path = path_of(route, cast, use_id)
         answer = cast.ana(route.method, path, raw=ODD_BODIES[name], If_Match='"1"')
         assert answer.status == 422, route
         problem = answer.body.get("rejection", answer.body)
@@ -77,12 +97,12 @@ def test_an_odd_body_is_refused(cast: Cast, name: str) -> None:
             route
         )
         assert problem["errors"], route
-    assert not Event.objects.exists()
+    assert is_untouched()
 
 
-def test_a_body_over_the_limit_is_413(cast: Cast) -> None:
+def test_a_body_over_the_limit_is_413(cast: Cast, use_id: str) -> None:
     for route in WRITES:
-        path = route.path(workspace_id=cast.workspace.public_id)
+        path = path_of(route, cast, use_id)
         with override_settings(ARTIFACTR={"LIMITS": {"body_bytes": 100}}):
             answer = cast.ana(route.method, path, raw=b"x" * 101, If_Match='"1"')
         assert (answer.status, answer.code) == (413, "body_too_large"), route
@@ -92,9 +112,9 @@ def test_a_body_over_the_limit_is_413(cast: Cast) -> None:
 @pytest.mark.parametrize(
     "media", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )
-def test_only_json_is_taken(cast: Cast, media: str) -> None:
+def test_only_json_is_taken(cast: Cast, use_id: str, media: str) -> None:
     for route in WRITES:
-        path = route.path(workspace_id=cast.workspace.public_id)
+        path = path_of(route, cast, use_id)
         answer = cast.ana(route.method, path, raw=b"a=b", Content_Type=media, If_Match='"1"')
         assert (answer.status, answer.code) == (415, "unsupported_media_type"), route
 
@@ -153,6 +173,7 @@ DECLARED = {
     "records": {"records"},
     "bind": {"parameters", "snapshot"},
     "render": {"parameters"},
+    "use_feedback": set(Submission.model_fields),
 }
 
 
@@ -169,12 +190,12 @@ def offers(names: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("route", WRITES, ids=str)
-def test_no_member_beside_the_declared_ones_is_taken(cast: Cast, route: Route) -> None:
-    path = route.path(workspace_id=cast.workspace.public_id)
+def test_no_member_beside_the_declared_ones_is_taken(cast: Cast, use_id: str, route: Route) -> None:
+    path = path_of(route, cast, use_id)
     for offered in offers(set(FIELDS) - DECLARED[route.name]):
         answer = cast.ana(route.method, path, offered, If_Match='"1"')
         assert refused(answer) == set(offered)
-    assert not Event.objects.exists()
+    assert is_untouched()
 
 
 @pytest.mark.parametrize("command", get_args(AnyCommand), ids=lambda each: each.__name__)

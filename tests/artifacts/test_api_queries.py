@@ -3,14 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from artifacts.core import CreateArtifact, CreateThread, EditArtifact, JsonPatch, ProposeChange
 from artifacts.core.commands import AnyCommand
 from artifacts.core.patches import ReplaceOp
 from artifacts.models import Membership, Workspace
 from tests.artifacts.rest import Cast, make_cast
+from tests.support.asked import asked
 
 pytestmark = pytest.mark.django_db
 SIZES = (10, 100, 1_000)
@@ -61,12 +60,10 @@ def grow(cast: Cast, *, start: int, end: int) -> None:
 
 
 def statements(cast: Cast, path: str) -> int:
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
+    with asked() as found:
         answer = cast.vera.get(path)
     assert answer.status == 200
-    return len(captured)
+    return len(found)
 
 
 def test_lists_and_details_cost_the_same_at_any_size(cast: Cast) -> None:

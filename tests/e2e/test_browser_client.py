@@ -361,6 +361,79 @@ def test_who_gives_up_waiting_is_told_so_and_nothing_is_sent_again(server: Playe
     server.said(0)
 
 
+def test_a_complaint_settles_the_only_command_it_can_be_about(server: Played) -> None:
+    server.start()
+    server.hello()
+    server.live()
+    server.page.evaluate("ask('one')")
+    server.said(1)
+    server.send({"type": "error", "message": "frame: is not valid JSON"})
+    server.until("ended.one")
+    assert server.page.evaluate("ended.one[1]") == "error"
+    # Of two it is not known which: both go on waiting, and each gets what it is answered.
+    server.page.evaluate("ask('two'), ask('three')")
+    server.said(3)
+    server.send({"type": "error", "message": "frame: is not valid JSON"})
+    done = {"type": "command_result", "command_id": "two", "ok": True, "outcome": {"seq": 1}}
+    server.send(done)
+    server.until("ended.two")
+    assert server.page.evaluate("ended.three") is None
+    server.send({**done, "command_id": "three"})
+    server.until("ended.three")
+
+
+def test_a_complaint_about_what_nobody_waits_for_settles_nothing_else(server: Played) -> None:
+    server.start()
+    server.hello()
+    server.live()
+    server.page.evaluate("""() => {
+      window.leave = new AbortController();
+      ask("left", { signal: leave.signal });
+      leave.abort();
+    }""")
+    server.until("ended.left")
+    server.page.evaluate("ask('c')")
+    server.said(2)
+    server.send({"type": "error", "message": "frame: is not valid JSON"})
+    server.send({"type": "command_result", "command_id": "c", "ok": True, "outcome": {"seq": 1}})
+    server.until("ended.c")
+    assert server.page.evaluate("ended.c") == {"seq": 1}
+
+
+def test_an_id_that_no_answer_could_name_is_refused_at_once(server: Played) -> None:
+    server.start()
+    server.hello()
+    server.live()
+    wrong = ["", "a/b", "a\0b", "\ud800", "x" * 129]
+    for number, id in enumerate(wrong):
+        code = server.page.evaluate(
+            "id => log.command({ type: 'x' }, { commandId: id }).catch((error) => error.code)",
+            json.loads(json.dumps(id)),
+        )
+        assert code == "validation_failed", number
+    server.pump()
+    server.said(0)
+
+
+def test_what_is_too_large_for_the_server_is_not_sent_again(server: Played) -> None:
+    server.start()
+    server.hello()
+    server.live()
+    server.page.evaluate("""() => {
+      ask("small");
+      log.command({ type: "x", text: "y".repeat(1000) }, { commandId: "large" })
+        .catch((error) => (ended.large = error.code));
+    }""")
+    server.said(2)
+    server.close(1009)
+    server.until("ended.large")
+    assert server.page.evaluate("ended.large") == "too_large"
+    server.pass_time(0.51)
+    server.hello(2)
+    server.live()
+    assert [each["command_id"] for each in server.said(1)] == ["small"]
+
+
 def test_live_frames_begin_again_after_a_drop_and_a_watch_is_renewed(server: Played) -> None:
     server.start()
     server.hello()

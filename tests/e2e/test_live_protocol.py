@@ -132,7 +132,6 @@ def test_who_does_not_say_hello_is_left(place: Place, strict_server: live.Server
 BAD_FRAMES: list[tuple[Any, str]] = [
     ("{", "frame"),
     ("null", "frame"),
-    ('{"type":"command","command_id":"c","x":NaN}', "frame"),
     ('{"type":"command","command_id":"\\ud800"}', "frame"),
     ('{"type":"command","command_id":"\\u0000"}', "frame"),
     ('{"a":' * 40 + "1" + "}" * 40, "frame"),
@@ -143,6 +142,10 @@ BAD_FRAMES: list[tuple[Any, str]] = [
     ({"type": "command", "command_id": "", "command": TITLE}, "command_id"),
     ({"type": "command", "command_id": "x" * 129, "command": TITLE}, "command_id"),
     ({"type": "pong"}, "type"),
+    ('{"type":"command","command":{"command_id":"inner"},"x":NaN}', "frame"),
+    ('{"type":"command","command_id":["c"],"x":NaN}', "frame"),
+    ('{"type":"command","x":NaN,"command_id":"c', "frame"),
+    ('{"type":"command","x":"command_id\\', "frame"),
 ]
 
 
@@ -183,13 +186,44 @@ def test_a_bad_command_is_answered_under_its_id(
         assert place.workspace.head_seq() == 0
 
 
+UNREADABLE: dict[str, str] = {
+    "NUL": '{"type":"command","command_id":"ID","command":{"title":"a\\u0000"}}',
+    "half a character": '{"type":"command","command_id":"ID","command":{"title":"\\ud800"}}',
+    "NaN": '{"type":"command","command_id":"ID","x":NaN}',
+    "too deep": '{"type":"command","command_id" : "ID","command":'
+    + "[" * 9_000
+    + "]" * 9_000
+    + "}",
+    "twice": '{"command_id":"ID","command":{"type":"stop_run","type":"stop_run"}}',
+    "cut off": '{"type":"command","command_id":"ID","command":{"title":"…',
+    "named last": '{"type":"command","command":{"a":[{}],"b":NaN},"command_id":"ID"}',
+    "of another type": '{"type":"commnad","command_id":"ID"}',
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_cannot_be_read_is_answered_under_its_id(
+    place: Place, server: live.Server, what: str
+) -> None:
+    """Whoever waits for the answer of a command gets one, whatever is wrong with its frame."""
+    with live.client(server, place.id, key=place.key()) as client:
+        client.live()
+        client.send(UNREADABLE[what].replace("ID", "c1"))
+        answer = client.receive()
+        assert (answer["type"], answer["command_id"]) == ("command_result", "c1")
+        assert answer["ok"] is False
+        assert answer["rejection"]["type"] == "validation_failed"
+        assert answer["rejection"]["errors"][0]["loc"] in (["frame"], ["type"])
+        assert client.result("c1", TITLE)["ok"] is True  # it was no command, so its id is free
+
+
 def test_a_frame_of_more_than_the_limit_is_refused(
     place: Place, strict_server: live.Server
 ) -> None:
     with live.client(strict_server, place.id, key=place.key()) as client:
         client.live()
-        client.command("c1", {**TITLE, "title": "x" * 5_000})
-        assert "body_bytes" in client.receive()["message"]
+        answer = client.result("c1", {**TITLE, "title": "x" * 5_000})
+        assert "body_bytes" in answer["rejection"]["message"]
 
 
 def test_threads_are_filtered(place: Place, server: live.Server) -> None:

@@ -1,6 +1,6 @@
 """What is promised of renders, uses and feedback on them, and the tests that show each promise.
 
-A test of the table keeps every name in it alive: `tests/feedback/test_statements.py`.
+A test of the table keeps every name in it alive: `tests/architecture/test_statements.py`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,31 @@ RACES = "feedback/test_bind_races.py"
 FEEDBACK = "feedback/test_use_feedback.py"
 PURGE = "feedback/test_use_purge.py"
 API = "feedback/test_api_uses.py"
+CLIENT = "feedback/test_client.py"
+SENDING = "feedback/test_client_sending.py"
+TELEMETRY = "feedback/test_client_telemetry.py"
+ROUTING = "feedback/test_routing.py"
+TURN = "feedback/test_turn_recipe.py"
+DESK = "feedback/test_signals_admin.py"
+TYPED = "feedback/test_typed_feedback_admin.py"
+RULES = "learning/test_catalog_rules.py"
+CATALOG = "learning/test_apply_catalog.py"
+RECORDS = "learning/test_records.py"
+SHIPPED = "learning/test_shipped_package.py"
 RENDER = "learning/test_render.py"
 BLOCKS = "learning/test_render_blocks.py"
 TARGET = "learning/test_render_target.py"
 PARAMETERS = "learning/test_render_parameters.py"
+RECIPE_TURNS = "feedback/test_turn_recipe.py"
+CATALOGS = "feedback/test_catalog_races.py"
+ODD = "feedback/test_breaking.py"
+BULK = "feedback/test_bulk_routing.py"
+ERASED = "feedback/test_erased_signals.py"
+CITED = "learning/test_citations.py"
+VERIFIED = "learning/test_verify.py"
+QUERIES = "feedback/test_queries.py"
+ORDER = "learning/test_order.py"
+WALKS = "artifacts/test_api_input.py"
 
 # Statement → tests, each as `file::test`.
 STATEMENTS: dict[str, tuple[str, ...]] = {
@@ -182,6 +203,53 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "Signals and snapshots outlive their use.": (
         f"{PURGE}::test_signals_and_snapshots_outlive_their_use",
     ),
+    # What surrounds them
+    "Feedback on a message is about the text it was said on, and found by an index.": (
+        f"{RECIPE_TURNS}::test_a_message_is_judged_by_the_text_it_was_said_on",
+        f"{RECIPE_TURNS}::test_a_message_is_found_by_its_index_however_many_there_are",
+    ),
+    "Many signals are made evidence at once, each told of, each citing its signal.": (
+        f"{BULK}::test_the_page_asks_for_all_of_them_and_writes_each",
+        f"{BULK}::test_one_line_for_each_that_cannot_be_written",
+        f"{BULK}::test_who_may_not_route_is_not_offered_it",
+    ),
+    "An erased signal says so in every place that lists or shows it.": (
+        f"{ERASED}::test_its_page_says_so_and_offers_no_evidence",
+        f"{ERASED}::test_the_list_and_its_chart_hold_it",
+        f"{ERASED}::test_the_use_still_lists_it",
+        f"{ERASED}::test_rest_says_so",
+    ),
+    "What an agent's proposed value cites reaches the record of the accepted one.": (
+        f"{CITED}::test_what_was_cited_is_said_by_the_record_of_the_accepted_value",
+        f"{CITED}::test_an_edited_accept_keeps_them",
+        f"{CITED}::test_what_is_left_over_keeps_them_too",
+    ),
+    "Records, what is in force and definitions are verified, and tampering is named.": (
+        f"{VERIFIED}::test_tampering_is_named",
+        f"{VERIFIED}::test_what_was_only_written_through_the_door_is_whole",
+    ),
+    "Lists and pages ask the same statements at any size, and have one order.": (
+        f"{QUERIES}::test_every_list_and_page_asks_the_same_at_any_size",
+        f"{QUERIES}::test_every_list_and_page_is_counted",
+        f"{ORDER}::test_a_list_by_a_field_goes_by_code_point_or_number_and_then_by_seq",
+        f"{ORDER}::test_search_finds_the_same_set_and_gives_one_order",
+    ),
+    "Catalogs applied at once, or beside binds, are applied whole or refused.": (
+        f"{CATALOGS}::test_one_catalog_that_many_apply_is_applied_once",
+        f"{CATALOGS}::test_of_two_bodies_of_one_version_one_is_kept_and_the_other_told_why",
+        f"{CATALOGS}::test_a_bind_beside_applies_is_of_one_version_and_its_text",
+    ),
+    "A bind whose process is killed, and feedback beside a purge, leave nothing half done.": (
+        f"{CATALOGS}::test_a_bind_whose_process_is_killed_leaves_nothing_half_done",
+        f"{CATALOGS}::test_feedback_beside_a_purge_is_kept_whole_or_refused",
+    ),
+    "Odd input is a clear refusal on every route, and stores nothing.": (
+        f"{ODD}::test_an_odd_value_in_any_member_is_refused_clearly_or_kept_as_it_is",
+        f"{ODD}::test_an_odd_id_or_query_is_refused_clearly",
+        f"{ODD}::test_an_id_of_another_kind_is_no_source_no_record_and_no_use",
+        f"{WALKS}::test_an_odd_body_is_refused",
+        f"{WALKS}::test_no_member_beside_the_declared_ones_is_taken",
+    ),
     # Errors
     "Without a credential every route is 401, and a use id opens nothing.": (
         f"{API}::test_401_without_a_credential",
@@ -203,5 +271,108 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         f"{API}::test_the_order_of_404_410_422_and_dedupe",
         f"{API}::test_422_of_parameters_and_snapshots",
         f"{BIND}::test_what_is_refused_binds_nothing",
+    ),
+    # The catalog
+    "Each rule of what learns has words of its own, and all problems are told at once.": (
+        f"{RULES}::test_what_learns_names_an_exact_base",
+        f"{RULES}::test_each_rule_of_learning_has_words_of_its_own",
+        f"{RULES}::test_all_problems_of_a_package_are_told_at_once",
+        f"{RULES}::test_a_problem_names_its_line",
+    ),
+    "A recipe is made of blocks with budgets; what the loader does not know is refused.": (
+        f"{RULES}::test_each_other_rule",
+        f"{RULES}::test_a_wrong_form_is_told_where_it_stands",
+        f"{RENDER}::test_no_block_costs_more_than_its_budget",
+    ),
+    "Recipes have versions and a hash, and a use names those that rendered.": (
+        f"{CATALOG}::test_the_hash_is_of_the_canonical_json_without_active",
+        f"{CATALOG}::test_a_new_version_takes_the_place_of_the_old_one",
+        f"{BIND}::test_a_use_names_the_version_that_rendered",
+    ),
+    "A view may look at another entity than the subject, made of parameters.": (
+        f"{BLOCKS}::test_a_view_selects_by_type_and_declared_fields",
+        f"{PARAMETERS}::test_a_view_gets_values_with_their_types",
+    ),
+    # The client
+    "`use()` binds once, marks the spans inside, and touches nothing the caller sends.": (
+        f"{CLIENT}::test_a_use_binds_once_and_lets_exceptions_through",
+        f"{TELEMETRY}::test_spans_inside_say_which_use_they_belong_to",
+        f"{TELEMETRY}::test_two_uses_at_once_do_not_mix",
+    ),
+    "An exception inside the block passes through, and the use stays valid.": (
+        f"{CLIENT}::test_a_use_binds_once_and_lets_exceptions_through",
+    ),
+    "`bind()` is the same handle without a span; both exist async, sync and in process.": (
+        f"{CLIENT}::test_a_bind_gives_a_frozen_handle_with_the_rendered_text",
+        f"{TELEMETRY}::test_a_bind_opens_no_span_of_its_own",
+        f"{CLIENT}::test_what_is_refused_has_the_same_code_each_way",
+    ),
+    "The fluent form has a usual source for each kind, and takes the other fields by name.": (
+        f"{CLIENT}::test_the_fluent_form_has_a_usual_source_for_each_kind",
+    ),
+    "The client ingests records and reads them by id.": (
+        f"{CLIENT}::test_records_are_kept_and_read",
+        f"{CLIENT}::test_several_records_are_kept_together_or_not_at_all",
+    ),
+    "The answer to a submission names the record, and whether it was there before.": (
+        f"{CLIENT}::test_a_submission_says_its_record_and_whether_it_was_there_before",
+    ),
+    # Telemetry
+    "Span attributes are scalar identities; a snapshot only where there is one.": (
+        f"{TELEMETRY}::test_spans_inside_say_which_use_they_belong_to",
+        f"{TELEMETRY}::test_a_snapshot_is_named_where_there_is_one",
+        f"{TELEMETRY}::test_the_namespace_is_a_setting",
+    ),
+    "No content is on a span or in baggage.": (
+        f"{TELEMETRY}::test_nothing_that_anybody_wrote_is_on_a_span_or_in_baggage",
+    ),
+    "Without OpenTelemetry it works the same, and feedback needs no trace.": (
+        f"{TELEMETRY}::test_without_an_sdk_it_works_the_same",
+        f"{SENDING}::test_it_needs_httpx_and_no_django",
+    ),
+    "`execution_refs` are kept as given, and are no provenance.": (
+        f"{FEEDBACK}::test_everything_that_can_be_said",
+        f"{FEEDBACK}::test_what_is_out_of_bounds_is_refused_by_name",
+    ),
+    # From signals on
+    "A signal's declared fields narrow and sort it.": (
+        f"{SHIPPED}::test_the_signals_declare_five_fields",
+        f"{SHIPPED}::test_a_signal_fits_its_collection_and_is_found_by_it",
+        f"{DESK}::test_a_list_is_narrowed_by_what_a_signal_says",
+        f"{RECORDS}::test_conditions_on_declared_fields",
+    ),
+    "A signal is routed by a person or the host's policy, once, and cites itself.": (
+        f"{ROUTING}::test_a_signal_becomes_evidence_on_its_subject",
+        f"{ROUTING}::test_it_is_routed_once",
+        f"{ROUTING}::test_the_evidence_key_is_made_of_the_signals_id",
+        f"{ROUTING}::test_nothing_is_routed_by_default",
+        f"{ROUTING}::test_a_policy_routes_what_it_says_with_the_signal",
+    ),
+    "From a use and its signals one sees recipe, version, heads, snapshot and what changed.": (
+        f"{DESK}::test_a_page_leads_to_the_use_its_values_and_what_changed_since",
+        f"{DESK}::test_a_page_tells_a_snapshot_and_a_purged_use",
+    ),
+    "A use says that a recipe was rendered, and nowhere that a model ran.": (
+        f"{BIND}::test_the_row_has_identity_and_hashes_and_room_for_nothing_else",
+        f"{API}::test_the_payload_is_described_as_it_is",
+    ),
+    # Typed feedback
+    "A subclass of `Feedback` in `feedback_types.py` is a type, with what it judges.": (
+        "feedback/test_types.py::test_thumbs_and_correction_are_found",
+        "feedback/test_types.py::test_they_judge_artifacts_and_threads",
+        f"{TYPED}::test_a_hosts_type_has_a_control_for_each_field",
+    ),
+    "A version, thread, turn or message is judged on every surface, as one event.": (
+        "e2e/test_live_feedback.py::test_a_verdict_is_one_event_and_one_signal_each_way",
+        "e2e/test_demo_feedback.py::test_a_correction_is_sent_with_what_should_have_been_said",
+        f"{TYPED}::test_a_version_is_judged_by_the_types_that_may",
+    ),
+    "A person's and an evaluator's verdict differ in their actor alone.": (
+        f"{TURN}::test_an_evaluators_verdict_is_the_same_signal_from_another_source",
+    ),
+    "Feedback on a turn or message of a recipe is a signal on the use it ran on.": (
+        f"{TURN}::test_feedback_on_the_turn_is_a_signal_on_its_use",
+        f"{TURN}::test_feedback_on_a_message_is_a_signal_on_the_use_of_its_run",
+        f"{TURN}::test_event_and_signal_are_both_written_or_neither",
     ),
 }

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from artifacts.core.errors import Unavailable
+from artifacts.store import alone
 from artifacts.workspace import Workspace
 from feedback.bound import BoundArtifact
 from feedback.models import ArtifactUse, UseTarget
@@ -123,3 +125,14 @@ def test_a_bind_waits_for_nobody_who_writes(cast: Cast) -> None:
         assert render_artifact(cast.ana, PROMPT, {"entity": ENTITY, "task": "x"}).learning_target
     may_end.set()
     holder.result()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's writers share no lock")
+def test_a_bind_stands_in_line_and_says_when_its_turn_never_comes(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound(cast.ana)
+    monkeypatch.setattr(alone, "WRITER_SECONDS", 0.1)
+    with cast.ana.transaction(), pytest.raises(Unavailable):
+        Background(bound, cast.ben).result()
+    assert bound(cast.ben).id

@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelRequest
 
@@ -330,6 +332,60 @@ def test_a_run_that_goes_on_is_told_the_skill_of_today_and_judged_by_it(chat: Ch
     judge(chat.workspace, core.TurnTarget(run_id=run.id), up=True)
     (signal,) = signals_in(chat.workspace)
     assert signal["content"]["artifact_use"]["id"] == second.public_id
+
+
+def test_a_message_is_judged_by_the_text_it_was_said_on(chat: Chat) -> None:
+    """The run goes on with another text after its first message."""
+    asking = call("ask_user", question="Which order?")
+    script = Script(asking, say("It is pending."))
+    chat.post("Where is my refund?")
+    with hosting(on_recipe(script, output_type=[str, DeferredToolRequests])):
+        chat.run_turn()
+        (run,) = chat.runs()
+        agent = chat.workspace.as_actor(core.AgentActor(thread_id=chat.id, run_id=run.id))
+        early = core.PostMessage(thread_id=chat.id, content="One moment.")
+        agent.commit(early)
+        put_skill(chat.workspace, {"steps": "Ask for the order number first."})
+        chat.post("Order 17.")
+        chat.run_turn()
+    first, second = ArtifactUse.objects.order_by("pk")
+    for message_id, run_id, use in (
+        (early.message_id, None, first),
+        (early.message_id, run.id, first),
+        (reply_of(chat).message_id, None, second),
+    ):
+        target = core.MessageTarget(message_id=message_id, thread_id=chat.id, run_id=run_id)
+        judge(chat.workspace, target)
+        assert signals_in(chat.workspace)[-1]["content"]["artifact_use"]["id"] == use.public_id
+
+
+def test_a_message_is_found_by_its_index_however_many_there_are(answered: Chat) -> None:
+    """The statements that read messages' texts are none."""
+    reply = reply_of(answered)
+    with CaptureQueriesContext(connection) as asked:
+        use = turns.use_of_message(answered.workspace.pk, reply.message_id)
+    assert use is not None
+    [statement] = asked.captured_queries
+    assert "artifactr_event" not in statement["sql"]
+    plan = explained(statement["sql"])
+    index = {"sqlite": "artifactr_feedback_usemessage USING INDEX"}
+    assert index.get(connection.vendor, "artifactr_feedback_message_once") in plan
+
+
+def explained(sql: str) -> str:
+    """How the database would carry a statement out, were its tables large."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET enable_seqscan = off")
+            try:
+                cursor.execute(f"EXPLAIN {sql}")
+                rows = cursor.fetchall()
+            finally:
+                cursor.execute("RESET enable_seqscan")
+        else:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+            rows = cursor.fetchall()
+    return "\n".join(str(row) for row in rows)
 
 
 def test_two_threads_have_uses_of_their_own(chat: Chat) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.test import override_settings
@@ -12,7 +13,7 @@ from django.test import override_settings
 from artifacts import clock
 from artifacts.access import Access
 from artifacts.core import Forbidden
-from artifacts.workspace import Workspace
+from artifacts.workspace import Workspace, database
 from feedback.core.errors import (
     ArtifactUseExpired,
     ArtifactUseNotFound,
@@ -392,3 +393,21 @@ def test_feedback_is_for_whoever_may_give_it(cast: Cast, use_id: str) -> None:
         say(holding(None), use_id)
     assert use(holding(None), use_id).id == use_id
     assert bound(holding("editor")).id
+
+
+def test_everything_of_a_signal_is_written_in_one_round_trip(cast: Cast, use_id: str) -> None:
+    say(cast.ana, use_id)
+    sent: list[list[str]] = []
+    kind = type(database())
+    run = kind._run
+
+    def noting(self: Any, statements: Any) -> Any:
+        sent.append([sql.split()[0] for sql, _ in statements])
+        return run(self, statements)
+
+    with mock.patch.object(kind, "_run", noting):
+        say(cast.ana, use_id)
+    [find, lock, known, written] = sent
+    assert {*find, *lock} == {"SELECT"}
+    assert "INSERT" not in known
+    assert set(written) == {"INSERT"}

@@ -17,8 +17,10 @@ from artifacts.workspace import Workspace
 from feedback import tasks
 from feedback.core.errors import ArtifactUseNotFound
 from feedback.models import ArtifactUse, UseSignal, UseTarget, UseTargetHead
+from feedback.services import expiry
 from feedback.services.expiry import purge_expired
 from feedback.services.uses import use
+from feedback.store import uses as store
 from learning.services.records import record
 from tests.feedback.uses import bound, furnish, promote, say
 from tests.support.cast import Cast, make_cast
@@ -62,6 +64,29 @@ def test_a_pass_deletes_one_page_and_says_whether_it_was_full(cast: Cast) -> Non
     assert list(ArtifactUse.objects.values_list("public_id", flat=True)) == [stays]
     with batch(2):
         assert not purge_expired()
+
+
+@pytest.mark.skipif(
+    connections["default"].vendor != "sqlite", reason="PostgreSQL's writers share no lock"
+)
+def test_a_page_gives_the_one_lock_back_between_its_parts(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In each pause another thread binds, which it could not do inside the purge's transaction."""
+    expired(cast.ana, 5)
+    left: list[int] = []
+
+    def pause(seconds: float) -> None:
+        assert seconds > 0
+        left.append(ArtifactUse.objects.filter(expires_at__lte=clock.now()).count())
+        Background(bound, cast.ben).result()
+
+    monkeypatch.setattr(store, "SHARED_LOCK_ROWS", 2)
+    monkeypatch.setattr(expiry.time, "sleep", pause)
+    with batch(10):
+        assert not purge_expired()
+    assert left == [3, 1]
+    assert ArtifactUse.objects.count() == 2
 
 
 def test_a_full_page_asks_for_the_next_and_a_short_one_waits(

@@ -11,25 +11,44 @@ from django.db import IntegrityError, connection, models, transaction
 from artifacts import guards
 from artifacts.models import ErasureGuard
 from artifacts.workspace import Workspace
-from learning.models import DedupeKey, Definition, Record, RecordHead, RecordLink
+from learning.models import (
+    DedupeKey,
+    Definition,
+    ProposalSource,
+    Record,
+    RecordHead,
+    RecordLink,
+)
 from learning.services.records import ingest
 from tests.learning.catalogs import apply
+from tests.support.builders import make_thread
 from tests.support.cast import make_cast
 
 pytestmark = pytest.mark.django_db
-KEPT: list[type[models.Model]] = [Record, RecordLink, Definition, DedupeKey]
+KEPT: list[type[models.Model]] = [Record, RecordLink, ProposalSource, Definition, DedupeKey]
 # A column of each that an attack would like to change.
-COLUMN = {Record: "text", RecordLink: "position", Definition: "body", DedupeKey: "payload_sha256"}
+COLUMN = {
+    Record: "text",
+    RecordLink: "position",
+    ProposalSource: "position",
+    Definition: "body",
+    DedupeKey: "payload_sha256",
+}
 REFUSED = r"^artifactr: .* append-only"
 
 
 @pytest.fixture
 def workspace() -> Workspace:
-    workspace = make_cast().ana
+    cast = make_cast()
+    workspace = cast.ana
     apply(workspace)
     note = {"collection": "notes", "entity": "e", "type": "note", "text": "of Ada"}
     [first] = ingest(workspace, [{**note, "content": {"about": "Ada"}, "dedupe_key": "k"}])
     ingest(workspace, [{**note, "derived_from": [first.record_id]}])
+    step = {"collection": "skills", "entity": "agent:ada", "key": "steps", "text": "Ask first."}
+    agent = cast.scribe(make_thread(workspace))
+    [proposed] = ingest(agent, [{**step, "derived_from": [first.record_id]}])
+    assert proposed.proposal_id is not None
     return workspace
 
 
@@ -97,7 +116,7 @@ def test_an_erasure_empties_what_a_record_says_and_nothing_else(workspace: Works
         for changed in ({"entity": ""}, {"digest": b""}, {"text": "other"}):
             with pytest.raises(IntegrityError, match=REFUSED), transaction.atomic():
                 Record.objects.filter(pk=record.pk).update(**changed)
-        for model in (RecordLink, Definition, DedupeKey):
+        for model in (RecordLink, ProposalSource, Definition, DedupeKey):
             with pytest.raises(IntegrityError, match=REFUSED), transaction.atomic():
                 model._default_manager.update(**{COLUMN[model]: "0"})
         guard.delete()

@@ -107,7 +107,7 @@ def test_control_without_the_head_numbers_collide(
 
     assert together(2, naive) == [1, 1]
     ingest(cast.ana, [note("x")])
-    monkeypatch.setattr(store, "HEAD", "SELECT 1 WHERE %s > 0")
+    monkeypatch.setattr(store, "HEAD", "SELECT 0 WHERE %s > 0")
     with pytest.raises(IntegrityError):
         ingest(cast.ana, [note("y")])
 

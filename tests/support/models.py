@@ -15,6 +15,7 @@ from django.conf import settings
 from django.test import override_settings
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from tests.support.kinds import Board, Paper
@@ -80,7 +81,7 @@ class Gate:
         return self.then
 
 
-def agent_with(model: FunctionModel, **kwargs: Any) -> Agent[Any, Any]:
+def agent_with(model: Model, **kwargs: Any) -> Agent[Any, Any]:
     """An agent that works on the tests' kinds."""
     kwargs.setdefault("capabilities", [ArtifactWorkspace(types=[Paper, Board])])
     return Agent(model, deps_type=Session, **kwargs)

@@ -13,7 +13,7 @@ from artifacts import guards
 
 @contextmanager
 def unguarded() -> Iterator[Any]:
-    """A cursor whose statements no trigger sees; the triggers are back after the block."""
+    """A cursor whose statements no trigger and no foreign key sees; both are back after it."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET session_replication_role = replica")
@@ -23,5 +23,7 @@ def unguarded() -> Iterator[Any]:
         cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
         for (name,) in cursor.fetchall():
             cursor.execute(f"DROP TRIGGER {connection.ops.quote_name(name)}")
+        cursor.execute("PRAGMA foreign_keys = OFF")
         yield cursor
+        cursor.execute("PRAGMA foreign_keys = ON")
     guards.install(connection)

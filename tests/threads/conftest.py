@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 
-from artifacts import core, pool
+from artifacts import core, models, pool
+from artifacts.surfaces.authentication import actor_for_user
 from artifacts.workspace import Workspace, open_workspace
 from tests.support.cast import ANA, make_workspace
 from threads import selectors, tasks
@@ -62,3 +64,15 @@ def open_chat(workspace: Workspace) -> Callable[..., Chat]:
 @pytest.fixture
 def chat(open_chat: Callable[[], Chat]) -> Chat:
     return open_chat()
+
+
+@pytest.fixture
+def ana(transactional_db: None) -> Iterator[Workspace]:
+    """A workspace of which Ana is the only member, with one chat."""
+    row = make_workspace()
+    user = get_user_model()._default_manager.create_user("ana", first_name="Ana")
+    models.Membership.objects.create(workspace=row, user=user, role="reviewer")
+    door = open_workspace(row.public_id, actor=actor_for_user(user))
+    door.commit(core.CreateThread(thread_id="thr_1", title="Planning"))
+    yield door
+    pool.close_pool()

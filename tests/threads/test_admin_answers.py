@@ -23,7 +23,8 @@ REQUESTS = (
         args={"question": f"Who? {HOSTILE}", "choices": ["All", "Some"]},
     ),
     core.DeferredRequest(
-        tool_call_id="a1", tool_name="send_mail", kind="approval", args={"to": HOSTILE}
+        tool_call_id="a1", tool_name="send_mail", kind="approval", args={"to": HOSTILE},
+        metadata={"outside": f"partner {HOSTILE}"},
     ),
 )  # fmt: skip
 
@@ -82,6 +83,8 @@ def test_own_words_keep_their_lines(desk: Desk) -> None:
 def test_a_tool_is_approved_or_refused_with_a_reason_by_a_reviewer(desk: Desk) -> None:
     shown = desk.client("ben").get(page()).content.decode()
     assert "Approving needs the role of a reviewer" in shown
+    assert "partner &lt;script&gt;" in shown  # what the tool says about it
+    assert HOSTILE not in shown
     assert 'value="approve"' not in shown
     assert answer(desk, "ben", "a1", decision="approve").status_code == 403
     assert 'value="approve"' in desk.client("ana").get(page()).content.decode()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import pytest
 from pydantic_ai import (
@@ -21,7 +24,10 @@ from artifacts import core
 from tests.support.kinds import Paper
 from tests.support.models import Script, agent_with, call, hosting, say
 from tests.threads.conftest import Chat
+from tests.threads.dying import Killed, after_the_wait, dies, killed
 from threads.agent import ArtifactWorkspace, Session
+from threads.agent.running import Running
+from threads.services import watching
 
 Context = RunContext[Session[Any]]
 
@@ -57,6 +63,7 @@ class Mails:
 
 
 MAIL = call("mail", to="stranger")
+DECLINED = "The person did not approve this call: "
 WAYS = ["declared", "raising", "guarded"]
 
 
@@ -90,7 +97,8 @@ def test_an_approved_call_is_logged_once(chat: Chat, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_declined_call_never_came_back(chat: Chat, way: str) -> None:
+def test_a_declined_call_executes_nothing(chat: Chat, way: str) -> None:
+    """In the log it comes back only where its tool was called, and asked in the middle."""
     mails, script = Mails(), Script(MAIL, say("Then not."))
     chat.post("Write to them")
     with hosting(agent_with(script.model, output_type=CAN_PAUSE, **getattr(mails, way)())):
@@ -98,8 +106,12 @@ def test_a_declined_call_never_came_back(chat: Chat, way: str) -> None:
         answer(chat, approved=False, answer="Too early")
         chat.run_turn()
     assert mails.sent == []
-    assert "tool_returned mail" not in tool_facts(chat)
-    assert "Too early" in returned(script)
+    assert tool_facts(chat) == (
+        [] if way == "declared" else ["tool_called mail", "tool_returned mail"]
+    )
+    for fact in chat.events(core.ToolReturned):
+        assert (fact.status, fact.summary) == ("error", DECLINED + "Too early")
+    assert DECLINED + "Too early" in returned(script)
 
 
 def test_a_question_is_told_by_the_pause_alone(chat: Chat) -> None:
@@ -124,8 +136,114 @@ def test_a_call_that_a_person_does_is_logged_once(chat: Chat) -> None:
         chat.run_turn()
         answer(chat, answer={"metres": 3})
         chat.run_turn()
-    assert tool_facts(chat) == ["tool_called measure"]
+    assert tool_facts(chat) == ["tool_called measure", "tool_returned measure"]
+    (fact,) = chat.events(core.ToolReturned)
+    assert (fact.status, fact.summary) == ("ok", '{"metres":3}')
     assert returned(script) == '{"metres":3}'
+    assert len({each.tool_call_id for each in chat.events(core.ToolCalled, core.ToolReturned)}) == 1
+
+
+def test_an_answer_comes_back_in_the_log_once_though_its_attempt_dies(
+    chat: Chat,
+) -> None:
+    def measure(ctx: Context) -> str:
+        """Have somebody measure."""
+        raise CallDeferred
+
+    script = Script(call("measure"), killed, say("Done."))
+    chat.post("How long is it?")
+    with hosting(agent_with(script.model, output_type=CAN_PAUSE, tools=[measure])):
+        chat.run_turn()
+        answer(chat, answer=3)
+        dies(chat)
+        with after_the_wait(chat):
+            chat.run_turn()
+    assert tool_facts(chat) == ["tool_called measure", "tool_returned measure"]
+    assert returned(script) == "3"
+    assert chat.said()[-1] == "Done."
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_tool_says_when_it_asks_is_there_when_it_goes_on(chat: Chat, again: bool) -> None:
+    """Also for whoever answers, and in the attempt after one that died."""
+    heard: list[Any] = []
+
+    def pay(ctx: Context, amount: int) -> str:
+        """Pay a bill."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired(metadata={"account": "main", "rates": [1, None], "at": Ellipsis})
+        heard.append(ctx.tool_call_metadata)
+        return "paid"
+
+    script = Script(call("pay", amount=3), say("Done."))
+    chat.post("Pay it")
+    with hosting(agent_with(script.model, output_type=CAN_PAUSE, tools=[pay])):
+        chat.run_turn()
+        said = {"account": "main", "rates": [1, None], "at": "Ellipsis"}
+        assert chat.runs()[-1].pending[0].metadata == said
+        (paused,) = chat.events(core.RunPaused)
+        assert paused.requests[0].metadata == said
+        answer(chat, approved=True)
+        if again:
+            with dying_at_once():
+                dies(chat)
+            with after_the_wait(chat):
+                chat.run_turn()
+        else:
+            chat.run_turn()
+    assert heard == [said]
+    assert chat.said()[-1] == "Done."
+
+
+def test_a_question_without_anything_said_has_no_metadata(chat: Chat) -> None:
+    script = Script(call("ask_user", question="Which?"))
+    chat.post("Choose")
+    with hosting(agent_with(script.model, output_type=CAN_PAUSE)):
+        chat.run_turn()
+    (text,) = [each for each in chat.workspace.read_text() if "run_paused" in each]
+    assert "metadata" not in text
+
+
+def test_what_the_attempts_of_a_run_used_is_counted_together(chat: Chat) -> None:
+    steps = [call("list_artifacts"), call("ask_user", question="One?")]
+    more = [call("ask_user", question="Two?"), call("list_artifacts"), say("Done.")]
+    script = Script(*steps, *more)
+    chat.post("Choose")
+    with hosting(agent_with(script.model, output_type=CAN_PAUSE)):
+        chat.run_turn()
+        answer(chat, answer="a")
+        chat.run_turn()
+        answer(chat, answer="b")
+        chat.run_turn()
+    first, second = chat.events(core.RunPaused)
+    (ended,) = chat.events(core.RunEnded)
+    told = [first.usage, second.usage, ended.usage]
+    assert [each["requests"] for each in told] == [2, 3, 5]
+    assert [each["tool_calls"] for each in told] == [1, 1, 2]
+    assert told[0]["output_tokens"] < told[1]["output_tokens"] < told[2]["output_tokens"]
+
+
+def test_a_run_that_is_stopped_while_it_waits_tells_what_it_used(chat: Chat) -> None:
+    script = Script(call("list_artifacts"), call("ask_user", question="One?"))
+    chat.post("Choose")
+    with hosting(agent_with(script.model, output_type=CAN_PAUSE)):
+        chat.run_turn()
+        watching.stop_run(chat.workspace, chat.runs()[-1].id)
+        chat.run_turn()
+    (ended,) = chat.events(core.RunEnded)
+    assert (ended.status, ended.usage) == ("stopped", chat.events(core.RunPaused)[0].usage)
+    assert ended.usage["requests"] == 2
+
+
+@contextmanager
+def dying_at_once() -> Iterator[None]:
+    """Attempts die before their agent begins."""
+
+    async def dead(self: Running) -> Any:
+        raise Killed
+
+    with mock.patch.object(Running, "_run", dead):
+        yield
 
 
 def test_what_is_enqueued_beside_an_approval_does_not_lose_it(chat: Chat) -> None:

@@ -20,7 +20,12 @@ from pydantic_ai.messages import (
     ToolCallPart,
     ToolReturnPart,
 )
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import (
+    AgentInfo,
+    DeltaThinkingPart,
+    DeltaToolCall,
+    FunctionModel,
+)
 
 from artifacts import conf, core
 from tests.support.kinds import Board
@@ -188,6 +193,61 @@ def test_a_stream_that_never_ends_costs_a_turn_and_no_memory(chat: Chat) -> None
     frames = async_to_sync(kept)()
     assert frames
     assert sum(len(text) for _, text in frames) <= conf.settings().LIVE_BYTES
+    check_usable(chat)
+
+
+def words_for_ever() -> Any:
+    while True:
+        yield "and so on, " * 10
+
+
+def thoughts_for_ever() -> Any:
+    while True:
+        yield {0: DeltaThinkingPart(content="hm, " * 10)}
+
+
+def arguments_for_ever() -> Any:
+    yield {0: DeltaToolCall("read_artifact", '{"artifact_id": "', tool_call_id="c1")}
+    while True:
+        yield {0: DeltaToolCall(json_args="x" * 40)}
+
+
+@pytest.mark.parametrize("endless", [words_for_ever, thoughts_for_ever, arguments_for_ever])
+def test_a_stream_without_end_is_cut_off_by_its_size(chat: Chat, endless: Any) -> None:
+    said = 0
+
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        nonlocal said
+        for piece in endless():
+            said += 40
+            yield piece
+            await asyncio.sleep(0)
+
+    chat.post("Go")
+    model = FunctionModel(stream_function=stream)
+    with hosting(agent_with(model), RESPONSE_CHARS=10_000):
+        chat.run_turn()
+    (ended,) = chat.events(core.RunEnded)
+    assert (ended.status, ended.reason) == ("failed", "response_too_large")
+    assert said < 20_000
+    assert sum(len(text) for text in chat.workspace.read_text()) < 20_000
+    check_usable(chat)
+
+
+def test_what_a_response_may_have_is_counted_for_each(chat: Chat) -> None:
+    """Also of a model that answers whole."""
+    steps = [call("read_artifact", artifact_id="x" * 900), say("y" * 900), say("z" * 1_100)]
+
+    def respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return steps.pop(0)
+
+    chat.post("Go")
+    with hosting(agent_with(FunctionModel(respond)), RESPONSE_CHARS=1_000):
+        chat.run_turn()
+        assert chat.said()[-1] == "y" * 900
+        chat.post("More")
+        chat.run_turn()
+    assert chat.events(core.RunEnded)[-1].reason == "response_too_large"
     check_usable(chat)
 
 

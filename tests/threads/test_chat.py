@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from io import StringIO
 from typing import Any, TypeVar
 
@@ -13,7 +12,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
-from artifacts import core, models, pool
+from artifacts import core, models
 from artifacts.surfaces.authentication import actor_for_user
 from artifacts.workspace import Workspace, open_workspace
 from tests.support.builders import edit_text, make_artifact, make_proposal
@@ -24,18 +23,6 @@ from threads.management.chat.screen import Screen, plain
 
 E = TypeVar("E")
 SECONDS = 120
-
-
-@pytest.fixture
-def ana(transactional_db: None) -> Iterator[Workspace]:
-    """A workspace of which Ana is the only member, with one chat."""
-    row = make_workspace()
-    user = get_user_model()._default_manager.create_user("ana", first_name="Ana")
-    models.Membership.objects.create(workspace=row, user=user, role="reviewer")
-    door = open_workspace(row.public_id, actor=actor_for_user(user))
-    door.commit(core.CreateThread(thread_id="thr_1", title="Planning"))
-    yield door
-    pool.close_pool()
 
 
 def once(workspace: Workspace, text: str, **options: Any) -> tuple[str, str]:
@@ -121,6 +108,7 @@ def test_questions_and_approvals_are_answered(
     out = typed(ana, monkeypatch, "2", "perhaps", "n not \x1b[2Jtoday", "/quit")
     assert "Who hears of it?" in out
     assert "    2  Some" in out
+    assert '    metadata: {"cost": 300}' in out
     assert "Type y or n" in out
     answers = logged(ana, core.DeferredAnswered)
     assert [(each.answer, each.approved) for each in answers] == [
@@ -135,7 +123,8 @@ REQUESTS = (
         args={"question": "Who hears of it?", "choices": ["All", "Some"]},
     ),
     core.DeferredRequest(
-        tool_call_id="a1", tool_name="send", kind="approval", args={"to": "all\x1b]0;owned\x07"}
+        tool_call_id="a1", tool_name="send", kind="approval", args={"to": "all\x1b]0;owned\x07"},
+        metadata={"cost": 300},
     ),
     core.DeferredRequest(tool_call_id="q2", tool_name="ask_user", kind="question", args={}),
 )  # fmt: skip

@@ -24,7 +24,7 @@ def note(value: str) -> None:
 @shared_task(name="tests.wait")
 def wait() -> None:
     started.set()
-    go_on.wait(10)
+    go_on.wait(60)
     ran.append("waited")
 
 
@@ -82,7 +82,7 @@ def test_a_failing_task_stops_nothing(
 
 def test_equal_calls_that_wait_are_one(local: executor.LocalExecutor) -> None:
     executor.enqueue("tests.wait")
-    assert started.wait(10)
+    assert started.wait(60)
     for _ in range(5):
         executor.enqueue("tests.note", "once")
     executor.enqueue("tests.note", "other")
@@ -92,7 +92,7 @@ def test_equal_calls_that_wait_are_one(local: executor.LocalExecutor) -> None:
 
 def test_stop_waits_for_what_runs_and_drops_what_waits(local: executor.LocalExecutor) -> None:
     executor.enqueue("tests.wait")
-    assert started.wait(10)
+    assert started.wait(60)
     executor.enqueue("tests.note", "never")
     threading.Timer(0.2, go_on.set).start()
     assert local.stop(10)
@@ -101,7 +101,7 @@ def test_stop_waits_for_what_runs_and_drops_what_waits(local: executor.LocalExec
 
 def test_stop_gives_up_in_time(local: executor.LocalExecutor) -> None:
     executor.enqueue("tests.wait")
-    assert started.wait(10)
+    assert started.wait(60)
     assert not local.stop(0.1)
 
 
@@ -133,7 +133,7 @@ def test_what_runs_long_is_cut_short_as_it_stops(
     monkeypatch.setattr(executor, "_on_stop", [])
     executor.on_stop(go_on.set)
     executor.enqueue("tests.wait")
-    assert started.wait(10)
+    assert started.wait(60)
     assert local.stop(60)
     assert ran == ["waited"]
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 from pydantic_ai import DeferredToolRequests, RunContext
+from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.models.function import FunctionModel
 
 from artifacts import clock, core
+from artifacts.models import Lease
 from artifacts.pool import in_pool
+from artifacts.workspace import LeaseLost
 from tests.support.cast import ANA, BEN
 from tests.support.models import Script, agent_with, call, hosting, say
 from tests.support.racing import Background
@@ -20,7 +23,7 @@ from tests.threads.test_pauses import ASK
 from tests.threads.test_stopping import Endless
 from threads.agent import Session, load_history
 from threads.agent.own import OwnTurn
-from threads.services import turns
+from threads.services import turns, watching
 
 
 def run(chat: Chat, model: FunctionModel, prompt: str, **kwargs: Any) -> Any:
@@ -145,6 +148,67 @@ def test_cancelling_it_ends_it_as_stopped(chat: Chat) -> None:
 
     Background(lambda: asyncio.run(go())).result()
     assert [each.status for each in chat.runs()] == ["stopped"]
+
+
+def endless_run(chat: Chat) -> Background:
+    """A run of the host's own that has begun, and goes on until something cuts it short."""
+    endless = Endless()
+    script = Script(call("list_artifacts"), endless)
+    background = Background(lambda: run(chat, script.model, "Wait"))
+    assert endless.reached.wait(60), "the run did not begin"
+    return background
+
+
+def test_it_is_stopped_from_anywhere_and_its_caller_is_told(chat: Chat) -> None:
+    going_on = endless_run(chat)
+    (begun,) = chat.runs()
+    watching.stop_run(chat.workspace, begun.id)
+    with pytest.raises(RunCancelled):
+        going_on.result()
+    (ended,) = chat.events(core.RunEnded)
+    assert (ended.status, ended.usage["requests"]) == ("stopped", 1)
+    assert run(chat, Script(say("Here.")).model, "Again").output == "Here."
+
+
+def take_over(chat: Chat) -> None:
+    """Another process holds the thread, since the claim had lapsed."""
+    with clock.moved(timedelta(hours=1)):
+        assert chat.workspace.acquire_lease(f"thread:{chat.id}", "another process", 7200)
+
+
+def test_it_is_cut_short_when_its_claim_is_lost(chat: Chat, settings: Any) -> None:
+    settings.ARTIFACTR = {**settings.ARTIFACTR, "LEASE_TTL_SECONDS": 1}
+    going_on = endless_run(chat)
+    take_over(chat)
+    with pytest.raises(RunCancelled):
+        going_on.result()
+    # What became of it, whoever holds the thread now will say.
+    assert [each.status for each in chat.runs()] == ["running"]
+
+
+def test_its_tools_write_nothing_once_its_claim_is_lost(chat: Chat) -> None:
+    kept: list[Session[Any]] = []
+
+    async def write(ctx: RunContext[Session[Any]]) -> str:
+        await in_pool(take_over, chat)
+        command = core.CreateArtifact(kind="paper", data={"text": "Too late."})
+        await ctx.deps.workspace.acommit(command)
+        raise AssertionError("it was written")
+
+    with pytest.raises(LeaseLost):
+        run(chat, Script(call("write")).model, "Write", tools=[write])
+    assert chat.events(core.ArtifactCreated) == []
+    assert chat.events(core.RunEnded) == []
+
+    def keep(ctx: RunContext[Session[Any]]) -> str:
+        kept.append(ctx.deps)
+        return "kept"
+
+    Lease.objects.all().delete()
+    run(chat, Script(call("keep"), say("ok")).model, "Keep it", tools=[keep])
+    with pytest.raises(LeaseLost):  # nor after its end
+        kept[0].workspace.commit(core.CreateArtifact(kind="paper", data={"text": "Later."}))
+    assert chat.events(core.ArtifactCreated) == []
 
 
 def test_its_pause_goes_on_in_a_turn(chat: Chat) -> None:

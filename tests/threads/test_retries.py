@@ -258,7 +258,7 @@ def test_reading_history_that_cannot_be_read_does_not_keep_a_thread_from_ending(
         def unreadable(*args: object, **kwargs: object) -> Any:
             raise history.HistoryUnreadable
 
-        monkeypatch.setattr(history, "unpacked", unreadable)
+        monkeypatch.setattr(history, "_read", unreadable)
         with after_the_wait(chat):
             chat.run_turn()
     assert chat.events(core.RunEnded)[-1].reason == "history_unreadable"

@@ -125,9 +125,18 @@ def test_a_statement_in_flight_comes_to_its_end(chat: Chat) -> None:
     assert chat.workspace.verify() == []
 
 
-def test_a_plain_tool_comes_to_its_end_and_leaves_no_connection_open(chat: Chat) -> None:
-    go_on, reached = threading.Event(), threading.Event()
+def test_a_plain_tool_comes_to_its_end_and_leaves_no_connection_open(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, reached, cut = threading.Event(), threading.Event(), threading.Event()
     used: list[Any] = []
+    cancel = running.Running.cancel
+
+    def cutting(self: running.Running, why: Any) -> None:
+        cancel(self, why)
+        cut.set()
+
+    monkeypatch.setattr(running.Running, "cancel", cutting)
 
     def tool(ctx: RunContext[Any]) -> str:
         ctx.deps.workspace.commit(core.CreateArtifact(kind="paper", data={"text": "one"}))
@@ -142,6 +151,7 @@ def test_a_plain_tool_comes_to_its_end_and_leaves_no_connection_open(chat: Chat)
         turn = Background(chat.run_turn)
         assert reached.wait(60)
         watching.stop_run(chat.workspace, chat.runs()[0].id)
+        assert cut.wait(60), "nobody told the run to stop"
         go_on.set()
         turn.result()
     assert [run.status for run in chat.runs()] == ["stopped"]

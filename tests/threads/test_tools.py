@@ -28,6 +28,15 @@ class Stricter(core.Artifact, abstract=True):
     count: str
 
 
+class Cake(core.Artifact):
+    """A kind that speaks to agents in its own words."""
+
+    layers: int = 1
+
+    def render_for_agent(self) -> str:
+        return f"A cake of {self.layers} layers.\nIt is good."
+
+
 def create(chat: Chat, kind: str = "paper", **data: Any) -> str:
     command = core.CreateArtifact(kind=kind, data=data)
     chat.workspace.commit(command)
@@ -65,6 +74,21 @@ def test_read_follows(chat: Chat) -> None:
     (answer,) = told(chat, call("read_artifact", artifact_id=paper))
     assert answer == f"{paper} (paper, version 1)\nAll of it."
     assert selectors.thread(chat.workspace, chat.id).focus == (paper,)
+
+
+def test_a_kind_is_shown_in_its_own_words_or_as_its_data(chat: Chat) -> None:
+    cake, tally = create(chat, "cake", layers=3), create(chat, "tally", count=5)
+    capability = ArtifactWorkspace(types=[Cake, Tally])
+    answers = told(
+        chat,
+        call("list_artifacts"),
+        call("read_artifact", artifact_id=cake),
+        call("read_artifact", artifact_id=tally),
+        capabilities=[capability],
+    )
+    assert f"{cake} (cake, version 1): A cake of 3 layers." in answers[0].splitlines()
+    assert answers[1] == f"{cake} (cake, version 1)\nA cake of 3 layers.\nIt is good."
+    assert '"count": 5' in answers[2]
 
 
 def test_create_writes_as_the_agent_and_follows(chat: Chat) -> None:

@@ -16,8 +16,8 @@ from tests.support.models import Gate, Script, call, hosting, say
 from tests.support.racing import Background, all_of
 from tests.threads.conftest import Chat
 from tests.threads.dying import after_the_wait
-from threads import models, selectors
-from threads.services import endings, turns
+from threads import models, selectors, tasks
+from threads.services import endings, leases, turns, watching
 
 
 def test_it_answers_a_message(chat: Chat) -> None:
@@ -79,11 +79,11 @@ def test_a_second_copy_of_a_wake_up_leaves_while_the_first_still_runs(chat: Chat
     gate = Gate(say("Done."))
     with hosting(Script(gate)):
         first = in_thread(chat.run_turn)
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(60)
         chat.run_turn()  # comes back at once: it met the claim
         assert [run.status for run in chat.runs()] == ["running"]
         gate.opened.set()
-        first.join(10)
+        first.join(60)
     assert [run.status for run in chat.runs()] == ["completed"]
 
 
@@ -98,12 +98,12 @@ def test_a_message_during_a_turn_starts_the_next_one(
     gate = Gate(say("First answered."))
     with hosting(Script(gate, say("Second answered."))):
         first = in_thread(chat.run_turn)
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(60)
         chat.post("Second")
         chat.run_turn()  # its wake-up meets the claim
         asked.clear()
         gate.opened.set()
-        first.join(10)
+        first.join(60)
         assert asked == [(turns.RUN_TURN, chat.workspace.id, chat.id)]
         chat.run_turn()
     assert chat.said() == ["First", "Second", "First answered.", "Second answered."]
@@ -168,12 +168,50 @@ def test_a_turn_that_lost_its_claim_writes_nothing_more(chat: Chat) -> None:
     gate = Gate(say("Too late."))
     with hosting(Script(gate)):
         first = in_thread(chat.run_turn)
-        assert gate.reached.wait(10)
+        assert gate.reached.wait(60)
         _take_over(chat)
         gate.opened.set()
-        first.join(10)
+        first.join(60)
     assert chat.said() == ["Hello?"]
     assert [run.status for run in chat.runs()] == ["running"]
+
+
+def test_a_wake_up_that_meets_a_process_about_to_end_goes_to_another(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[Any] = []
+    chat.post("Hello?")
+    monkeypatch.setattr(turns.executor, "enqueue", lambda name, *args, **_: woken.append(args))
+    monkeypatch.setattr(watching, "_ends", threading.Event())
+    watching.drain()
+    with hosting(Script(say("Hello."))):
+        chat.run_turn()
+        assert chat.said() == ["Hello?"]
+        assert woken == [(chat.workspace.id, chat.id)]
+        monkeypatch.setattr(watching, "_ends", threading.Event())
+        tasks.run_turn(*woken[0])
+    assert chat.said() == ["Hello?", "Hello."]
+
+
+def test_a_wake_up_that_meets_a_busy_database_comes_again(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[Any] = []
+
+    def busy(*args: Any) -> None:
+        raise core.Unavailable(retry_after=3)
+
+    chat.post("Hello?")
+    monkeypatch.setattr(
+        turns.executor,
+        "enqueue",
+        lambda name, *args, delay_seconds=0.0, **_: woken.append((args, delay_seconds)),
+    )
+    with hosting(Script(say("Hello."))), monkeypatch.context() as patch:
+        patch.setattr(leases, "held", busy)
+        with pytest.raises(core.Unavailable):
+            chat.run_turn()
+    assert woken == [((chat.workspace.id, chat.id), 3)]
 
 
 def test_a_sweep_wakes_what_was_asked_and_not_taken(

@@ -138,6 +138,8 @@ class RunDesk:
         offered: tuple[str, ...] = ()
         if request.kind == "question" and _is_short_list(choices):
             offered = tuple(args.pop("choices"))
+        if request.metadata:
+            args.setdefault("metadata", request.metadata)
         is_question = request.kind == "question"
         title = (
             str(question or request.tool_name)

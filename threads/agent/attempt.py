@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from copy import copy
 from typing import Any
 
@@ -30,8 +30,7 @@ from pydantic_ai.usage import RunUsage
 from artifacts import clock, core
 from artifacts.core.events import AnyFact
 from artifacts.pool import in_pool
-from artifacts.workspace import LeaseLost
-from threads import models
+from artifacts.workspace import LeaseLost, Workspace
 from threads.services import news, steps
 from threads.services.openings import Turn
 
@@ -65,6 +64,7 @@ class Attempt:
         self.taken = turn.taken
         self._stored = history.Stored(self.id, open_calls)
         self._seen_seq = turn.seen_seq
+        self._lookout = news.Lookout(turn.workspace, turn.thread_pk, from_seq=turn.from_seq)
         self._untold = frozenset(each.seq for each in turn.messages)  # of the prompt
         self._begun: list[str] = []  # tool calls that did not come back
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -73,6 +73,10 @@ class Attempt:
         self._is_closed = False
 
     # The port
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.turn.workspace
 
     async def around(
         self, ctx: RunContext[Any], handler: Callable[[], Awaitable[AgentRunResult[Any]]]
@@ -135,7 +139,7 @@ class Attempt:
             self._lock.release()
 
     def rest(
-        self, messages: Iterable[ModelMessage], keeps_open: Collection[str] = ()
+        self, messages: Sequence[ModelMessage], keeps_open: Collection[str] = ()
     ) -> steps.Piece:
         """What history is not stored yet, with an answer to every call that has none."""
         stored = copy(self._stored)
@@ -154,26 +158,21 @@ class Attempt:
         return self._step(lambda: self._brought(messages, notices))
 
     def _brought(self, messages: list[ModelMessage], notices: bool) -> list[ModelRequest]:
-        turn = self.turn
-        row = models.Thread.objects.get(pk=turn.thread_pk)
-        found = news.changes(
-            turn.workspace,
-            row,
+        found = self._lookout.look(
             after_seq=self._seen_seq,
+            told=self.taken,
             notices=notices,
             # The notes that a turn starts with leave notices out.
-            notices_after=turn.seen_before if self._untold else None,
-        )
-        said = news.steering(
-            row, after_seq=turn.from_seq, up_to_seq=found.up_to_seq, told=self.taken
+            notices_after=self.turn.seen_before if self._untold else None,
         )
         brought = [self._request(workspace_changes(found.notes))] if found.notes else []
-        brought += [self._request(_as_written(each)) for each in said]
-        stored, seqs = copy(self._stored), {each.seq for each in said}
+        brought += [self._request(_as_written(each)) for each in found.said]
+        stored, seqs = copy(self._stored), {each.seq for each in found.said}
         new = [*stored.new(messages), *brought]
         stored.told(brought)
         piece = steps.Piece(history.packed(new), found.up_to_seq, self._untold | seqs)
-        steps.store(turn, piece)
+        steps.store(self.turn, piece)
+        self._lookout.told(found)
         self._stored, self._seen_seq = stored, found.up_to_seq
         self.taken, self._untold = self.taken | seqs, frozenset()
         return brought
@@ -187,7 +186,8 @@ class Attempt:
         stored = copy(self._stored)
         new = added(stored)
         told = self._untold if new else frozenset()
-        steps.record(self.turn, fact, steps.Piece(history.packed(new), self._seen_seq, told))
+        piece = steps.Piece(history.packed(new), self._seen_seq, told)
+        self._lookout.wrote(steps.record(self.turn, fact, piece))
         # Only what was committed counts as stored.
         self._stored, self._untold = stored, self._untold - told
 

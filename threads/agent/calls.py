@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -51,7 +52,7 @@ class LoggedCall:
         else:
             await self.ctx.deps.turn.may_execute(self.call)
             # A tool that asked for its approval itself was called when it asked.
-            if not await in_pool(_is_logged, self.ctx.deps, self._id):
+            if not await in_pool(_is_open, self.ctx.deps, self._id):
                 await self._called(args)
         try:
             result = await handler(args)
@@ -128,11 +129,18 @@ def summary(value: Any) -> str:
     return flat if len(flat) <= SUMMARY_CHARS else flat[: SUMMARY_CHARS - 2] + " …"
 
 
-def _is_logged(session: Session[Any], tool_call_id: str) -> bool:
+def _is_open(session: Session[Any], tool_call_id: str) -> bool:
+    """Whether the log has a call of this id that did not come back; an id may be used again."""
     texts = Event.objects.filter(
         workspace_id=session.workspace.pk,
         thread_id=session.thread_id,
         run_id=session.run_id,
-        type="tool_called",
-    ).values_list("text", flat=True)
-    return any(from_json(text)["event"]["tool_call_id"] == tool_call_id for text in texts)
+        type__in=("tool_called", "tool_returned"),
+    ).values_list("type", "text")
+    steps = Counter(kind for kind, text in texts if _call_of(text) == tool_call_id)
+    return steps["tool_called"] > steps["tool_returned"]
+
+
+def _call_of(text: str) -> str:
+    id: str = from_json(text)["event"]["tool_call_id"]
+    return id

@@ -32,6 +32,7 @@ from .repairs import refusal
 from .session import Session
 from .showing import SHOWN_CHARS
 from .tools import GenericTools
+from .unstreamed import streaming
 
 __all__ = ["ArtifactWorkspace", "logged_id"]
 
@@ -112,6 +113,8 @@ class ArtifactWorkspace(AbstractCapability[Session[Any]]):
     async def before_model_request(
         self, ctx: Context, request_context: ModelRequestContext
     ) -> ModelRequestContext:
+        if request_context.streaming:
+            request_context.model = streaming(request_context.model)
         turn = ctx.deps.turn
         return await turn.before_request(ctx, request_context, notices=self.notices)
 

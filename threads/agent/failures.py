@@ -45,12 +45,17 @@ class RequestTimedOut(Exception):
     """One request to the model took too long."""
 
 
+class ResponseTooLarge(Exception):
+    """The model said more at once than it may."""
+
+
 REASONS: dict[type[Exception], tuple[str, str]] = {
     AgentUnknown: ("agent_unknown", "This installation has no agent of the thread's name."),
     HistoryUnreadable: ("history_unreadable", "The stored history of this thread is unreadable."),
     NeverPauses: ("cannot_pause", "The agent asks people, and is not set up to wait for them."),
     EmptyReply: ("empty_reply", "The model answered nothing."),
     RequestTimedOut: ("model_timeout", "The model did not answer in time."),
+    ResponseTooLarge: ("response_too_large", "The model said more at once than it may."),
     RunTimedOut: ("turn_timeout", "The turn took longer than it may."),
     TurnStuck: ("turn_timeout", "The turn took longer than it may."),
     UsageLimitExceeded: ("limit_exceeded", "The turn used more requests or tools than it may."),

@@ -43,7 +43,7 @@ from artifacts.core.protocol import (
     ToolArgsDelta,
 )
 from artifacts.core.values import is_id
-from threads.services.live import RunLive
+from threads.services.live import DELTA_CHARS, RunLive
 
 from .session import LiveChannel
 
@@ -148,10 +148,12 @@ def _delta(number: int, delta: Any) -> Iterator[LiveEvent]:
 
 
 def _grown(delta: Delta, number: int, added: Any) -> Iterator[LiveEvent]:
-    """A part's next piece, if there is one; arguments may come as a whole object."""
+    """What a part has more, if anything, as frames of a bounded size; arguments may come as a whole
+    object, and an answer of a model that does not stream as one text."""
     if added:
         text = added if isinstance(added, str) else to_json(added, fallback=repr).decode()
-        yield delta(part=number, delta=_clean(text))
+        for start in range(0, len(text), DELTA_CHARS):
+            yield delta(part=number, delta=_clean(text[start : start + DELTA_CHARS]))
 
 
 def _emitted(event: CustomEvent) -> Iterator[LiveEvent]:

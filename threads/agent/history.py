@@ -57,11 +57,15 @@ def unpacked(chunks: Iterable[bytes], *, keeps_open: bool = False) -> list[Model
     """
     messages: list[ModelMessage] = []
     for chunk in chunks:
-        try:
-            messages += ModelMessagesTypeAdapter.validate_json(chunk)
-        except ValidationError as error:
-            raise HistoryUnreadable from error
+        messages += _read(chunk)
     return repair_messages(messages, repair_last_response=not keeps_open)
+
+
+def _read(chunk: bytes) -> list[ModelMessage]:
+    try:
+        return ModelMessagesTypeAdapter.validate_json(chunk)
+    except ValidationError as error:
+        raise HistoryUnreadable from error
 
 
 async def load_history(workspace: Workspace, thread_id: str) -> list[ModelMessage]:
@@ -88,12 +92,20 @@ def open_calls(messages: Iterable[ModelMessage]) -> list[ToolCallPart]:
     return calls
 
 
-def open_calls_of(chunks: Iterable[bytes]) -> list[ToolCallPart]:
-    """The same for a stored history; none where it cannot be read, which the turn will say."""
+def open_calls_of(chunks: Sequence[bytes]) -> list[ToolCallPart]:
+    """The same for a stored history; none where it cannot be read, which the turn will say.
+
+    It is read from its end, and no further than to the last response.
+    """
+    messages: list[ModelMessage] = []
     try:
-        return open_calls(unpacked(chunks, keeps_open=True))
+        for chunk in reversed(chunks):
+            messages = [*_read(chunk), *messages]
+            if any(isinstance(each, ModelResponse) for each in messages):
+                break
     except HistoryUnreadable:
         return []
+    return open_calls(messages)
 
 
 def closing(
@@ -113,7 +125,7 @@ def closing(
 
 
 def closing_of(
-    chunks: Iterable[bytes], *, in_doubt: Collection[str], keeps_open: Collection[str]
+    chunks: Sequence[bytes], *, in_doubt: Collection[str], keeps_open: Collection[str]
 ) -> list[Segment]:
     """The same for a stored history, by the ids that the log has of its calls."""
     calls = open_calls_of(chunks)
@@ -129,18 +141,21 @@ class Stored:
         self._attempt_id = attempt_id
         self._parts: dict[int, object] = {}  # by identity; held, so that it stays theirs
         self._returned: list[str] = []  # calls whose return was stored ahead of its request
+        # What was remembered comes first, and need not be looked at again: how many, and the last.
+        self._before: tuple[int, ModelMessage | None] = (0, None)
         self.open_calls = list(open_calls)
 
     def __copy__(self) -> Stored:
         """One that can be thrown away, should the storing fail."""
         made = Stored(self._attempt_id, self.open_calls)
         made._parts, made._returned = dict(self._parts), list(self._returned)
+        made._before = self._before
         return made
 
-    def new(self, messages: Iterable[ModelMessage]) -> list[ModelMessage]:
+    def new(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """The part of these messages that is not stored; from now on it counts as stored."""
         found: list[ModelMessage] = []
-        for message in messages:
+        for message in self._later(messages):
             if message.run_id != self._attempt_id:
                 continue
             if isinstance(message, ModelResponse):
@@ -160,6 +175,15 @@ class Stored:
         """These are stored, and come into the run only after that."""
         for message in messages:
             self._keep(message.parts)
+
+    def _later(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+        """The messages behind those that were remembered; a host may have left some of them out."""
+        count, last = self._before
+        if not count or len(messages) < count or messages[count - 1] is not last:
+            is_own = (each.run_id == self._attempt_id for each in messages)
+            count = next((place for place, own in enumerate(is_own) if own), len(messages))
+            self._before = (count, messages[count - 1] if count else None)
+        return messages[count:]
 
     def _of_response(self, message: ModelResponse) -> list[ModelMessage]:
         if not message.parts or any(id(part) in self._parts for part in message.parts):

@@ -1,13 +1,14 @@
 """A run that its host drives itself: `agent.run(…, deps=Session.start(workspace, thread_id))`.
 
-The log, the history and the claim on the thread are those of any other turn; only who calls the
-agent differs, and that nobody takes it again should the process die.
+The log, the history and the claim on the thread are those of any other turn, and so is what cuts
+it short; only who calls the agent differs, and that nobody takes it again should the process die.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +21,10 @@ from pydantic_ai.tools import RunContext
 from artifacts import core, telemetry
 from artifacts.core.events import AnyFact
 from artifacts.pool import in_pool
-from artifacts.workspace import Workspace
-from threads.services import openings, steps, turns
+from artifacts.workspace import LeaseLost, Workspace
+from threads.services import openings, steps, turns, watching
 from threads.services.endings import Ending
+from threads.services.watching import Why
 
 from . import history, pauses
 from .attempt import Attempt, counted
@@ -34,21 +36,26 @@ from .turn import end, settle
 
 
 class OwnTurn:
-    """The port of such a run; its attempt is there while the agent runs."""
+    """The port of such a run; its attempt is there from when the agent runs."""
 
     def __init__(self, workspace: Workspace, thread_id: str) -> None:
-        self.workspace, self.thread_id = workspace, thread_id
+        self._workspace, self.thread_id = workspace, thread_id
         assert isinstance(workspace.actor, core.AgentActor)
         self.actor = workspace.actor
         self.live = NullChannel()
         self._attempt: Attempt | None = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """Once the run has begun, what is written through it needs the claim, also afterwards."""
+        return self._workspace if self._attempt is None else self._attempt.workspace
 
     async def around(
         self, ctx: RunContext[Any], handler: Callable[[], Awaitable[AgentRunResult[Any]]]
     ) -> AgentRunResult[Any]:
         if self._attempt is not None:  # an agent that a tool runs
             return await handler()
-        held = turns.claimed(self.workspace, self.thread_id)
+        held = turns.claimed(self._workspace, self.thread_id)
         claim = await in_pool(held.__enter__)
         try:
             if claim is None:
@@ -58,7 +65,10 @@ class OwnTurn:
             await in_pool(steps.start, turn, telemetry.current().trace_id)
             calls = history.open_calls_of(turn.history)
             self._attempt = Attempt(turn, self.live, id=ctx.run_id, open_calls=calls)
-            return await self._run(ctx, self._attempt, handler)
+            cutting = Cutting(ctx, turn)
+            with watching.watched(cutting):
+                claim.when_lost(lambda: cutting.cancel("lost"))
+                return await self._run(ctx, self._attempt, handler)
         finally:
             await in_pool(held.__exit__, None, None, None)
 
@@ -72,6 +82,8 @@ class OwnTurn:
             try:
                 result = await handler()
                 ending = pauses.ending_of(result.output)
+            except LeaseLost:
+                raise  # whoever holds the thread now says what became of the run
             except BaseException as error:
                 is_cut = isinstance(error, asyncio.CancelledError)
                 await self._end(
@@ -117,6 +129,22 @@ class OwnTurn:
         if self._attempt is None:
             raise core.InvalidState("this run has not begun, or its agent has no ArtifactWorkspace")
         return self._attempt
+
+
+class Cutting:
+    """What cuts such a run short: a stop that somebody asked for, or the loss of its claim.
+
+    Whoever called the agent gets `RunCancelled`. That the process ends is its host's own affair.
+    """
+
+    def __init__(self, ctx: RunContext[Any], turn: openings.Turn) -> None:
+        self.key = turn.workspace.pk, turn.run_id
+        self._ctx, self._loop = ctx, asyncio.get_running_loop()
+
+    def cancel(self, why: Why) -> None:
+        if why != "handed_over":
+            with suppress(RuntimeError):  # its loop is closed
+                self._loop.call_soon_threadsafe(self._ctx.cancel)
 
 
 own_runs_with(OwnTurn)

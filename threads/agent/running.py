@@ -23,6 +23,7 @@ from threads.services.watching import Why
 
 from . import agents, history, loop, pauses
 from .attempt import Attempt, counted, workspace_changes
+from .bounds import bounded
 from .failures import TurnStuck, failed
 from .forward import forward_live
 from .models import chosen_model
@@ -150,8 +151,8 @@ class Running:
                     tool_calls_limit=settings.TURN_TOOL_CALLS,
                 ),
                 timeout=settings.TURN_SECONDS,
-                event_stream_handler=forward_live(
-                    self.attempt.live, first_part=_parts_before(turn)
+                event_stream_handler=bounded(
+                    forward_live(self.attempt.live, first_part=_parts_before(turn))
                 ),
             )
         return result.output

@@ -32,6 +32,11 @@ class RunningTurn(Protocol):
     """
 
     @property
+    def workspace(self) -> Workspace:
+        """The workspace as the agent's, fenced by the claim on the thread while the run goes on."""
+        ...
+
+    @property
     def live(self) -> LiveChannel: ...
 
     async def around(
@@ -88,7 +93,6 @@ class Session(Generic[AppDeps]):
     behalf of whoever started the turn; it fails once the turn's claim on the thread is lost.
     """
 
-    workspace: Workspace
     thread_id: str
     run_id: str
     app: AppDeps
@@ -113,7 +117,12 @@ class Session(Generic[AppDeps]):
             thread_id=thread_id, run_id=run_id, on_behalf_of=on_behalf_of or own
         )
         agents_own = workspace.as_actor(actor)
-        return cls(agents_own, thread_id, run_id, app, _own_turn[-1](agents_own, thread_id))
+        return cls(thread_id, run_id, app, _own_turn[-1](agents_own, thread_id))
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace in the agent's hands."""
+        return self.turn.workspace
 
     @property
     def live(self) -> LiveChannel:

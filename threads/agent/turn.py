@@ -16,7 +16,7 @@ from threads.services import endings, leases, openings, steps, turns, watching
 from threads.services.endings import Ending
 from threads.services.live import RunLive, open_run
 
-from . import agents, history
+from . import agents, history, pauses
 from .attempt import Attempt
 from .failures import explained, failed
 from .instructions import instructed
@@ -28,9 +28,12 @@ log = logging.getLogger(__name__)
 
 def take_turn(workspace_id: str, thread_id: str) -> None:
     """Do what waits in a thread, unless somebody else is at it."""
+    if watching.is_draining():
+        turns.wake_thread(workspace_id, thread_id)  # somebody else, who takes it at once
+        return
     workspace = open_workspace(workspace_id, actor=turns.SYSTEM)
     with turns.claimed(workspace, thread_id) as claim:
-        if claim is None or watching.is_draining():
+        if claim is None:
             return
         try:
             settle(claim, thread_id)
@@ -59,6 +62,8 @@ def _take(turn: openings.Turn) -> None:
     place = telemetry.about(turn.workspace, thread_id=turn.thread.id, run_id=turn.run_id)
     with telemetry.span("artifactr.turn", place, parent=turn.traceparent) as span:
         steps.start(turn, telemetry.current().trace_id)
+        for fact in pauses.returns_of(turn):
+            turn.workspace.record(fact)
         live = open_run(turn.workspace, turn.run_id)
         attempt = Attempt(turn, live, open_calls=history.open_calls_of(turn.history))
         try:
@@ -78,7 +83,7 @@ def _ended(turn: openings.Turn, attempt: Attempt, live: RunLive) -> endings.Ende
     except Exception as error:
         log.exception("run %s has no agent", turn.run_id)
         return end(turn, attempt, failed(error))
-    session = Session(turn.workspace, turn.thread.id, turn.run_id, hosted.app, attempt)
+    session = Session(turn.thread.id, turn.run_id, hosted.app, attempt)
     with _host_context(session) as refused:
         if refused is not None:
             return end(turn, attempt, failed(refused))
@@ -98,6 +103,7 @@ def end(
 ) -> endings.Ended:
     """Write how an attempt ended; what the log refuses to hold ends it with that reason."""
     attempt.close()
+    ending = pauses.in_all(turn, ending)
     asked = [each.tool_call_id for each in ending.requests]
     try:
         return endings.end(

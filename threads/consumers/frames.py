@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +15,11 @@ from artifacts.core.json_input import parse_json
 from artifacts.core.protocol import PROTOCOL, CommandFrame, Hello
 from artifacts.core.values import is_id
 from threads.surfaces.subscription import Start
+
+# Where in a frame that is no strict JSON the id of its answer is looked for.
+NAMED_WITHIN_CHARS = 65_536
+# Brackets, and strings with the colon that makes one a name. It never goes back over a text.
+_TOKEN = re.compile(r'[\[{]++|[\]}]++|("(?:[^"\\]++|\\.)*+"?)(\s*+:)?', re.DOTALL)
 
 
 class BadCommand(Exception):
@@ -59,14 +66,43 @@ def read_hello(message: dict[str, Any]) -> Start:
 
 def read_command(message: dict[str, Any]) -> CommandFrame:
     """The command of a frame; what is wrong with it is told under its own id, if it has one."""
+    try:
+        return _command(message)
+    except ValidationFailed as rejection:
+        command_id = _named_in(message.get("text") or "")
+        if command_id is None:
+            raise
+        raise BadCommand(command_id, rejection) from None
+
+
+def _command(message: dict[str, Any]) -> CommandFrame:
     members = members_of(message)
     if members.get("type") != "command":
         raise ValidationFailed.at(["type"], "must be 'command' after the first frame")
     try:
         return CommandFrame.model_validate(members)
     except ValidationError as error:
-        rejection = validation_failed(error)
-    command_id = members.get("command_id")
-    if not isinstance(command_id, str) or not is_id(command_id):
-        raise rejection
-    raise BadCommand(command_id, rejection)
+        raise validation_failed(error) from None
+
+
+def _named_in(text: str) -> str | None:
+    """The frame's own `command_id`, whatever else in the frame cannot be read."""
+    level, is_next = 0, False
+    for token in _TOKEN.finditer(text, 0, NAMED_WITHIN_CHARS):
+        string, colon = token.groups()
+        if string is None:
+            level += len(token[0]) if token[0][0] in "[{" else -len(token[0])
+            is_next = False
+        elif colon is not None:
+            is_next = level == 1 and string == '"command_id"'
+        elif is_next:
+            return _id(string)
+    return None
+
+
+def _id(string: str) -> str | None:
+    try:
+        value = json.loads(string)
+    except ValueError:  # it is cut off
+        return None
+    return value if is_id(value) else None

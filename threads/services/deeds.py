@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from artifacts import core
 
@@ -14,20 +15,26 @@ LINES = 50  # of what an earlier attempt did, the last ones
 @dataclass(frozen=True, slots=True)
 class Resumption:
     """A pause whose requests are all answered. `spent` are approved calls that were let through to
-    their tools before: whether those took effect is in doubt."""
+    their tools before: whether those took effect is in doubt. `begun` are calls whose tool was
+    executed, asked, and has not come back in the log."""
 
     run_id: str
     paused_seq: int
     requests: tuple[core.DeferredRequest, ...]
     answers: Mapping[str, core.Answer]
+    begun: frozenset[str] = frozenset()
+    used: Mapping[str, Any] | None = None  # by the run so far
     traceparent: str | None = None  # of the last answer
     spent: frozenset[str] = frozenset()
 
 
 def resumption(events: Sequence[core.Envelope]) -> Resumption | None:
     """The last pause of these runs with its answers, if it has them all."""
-    pause, answers, traceparent = None, dict[str, core.Answer](), None
+    pause: core.Envelope | None = None
+    answers, traceparent = dict[str, core.Answer](), None
+    begun: Counter[str] = Counter()
     for each in events:
+        _count(begun, each.event)
         match each.event:
             case core.RunPaused():
                 pause, answers = each, {}
@@ -39,22 +46,43 @@ def resumption(events: Sequence[core.Envelope]) -> Resumption | None:
     if any(each.tool_call_id not in answers for each in pause.event.requests):
         return None
     requests = pause.event.requests
-    return Resumption(pause.event.run_id, pause.seq, requests, answers, traceparent)
+    return Resumption(
+        run_id=pause.event.run_id,
+        paused_seq=pause.seq,
+        requests=requests,
+        answers=answers,
+        begun=frozenset(each.tool_call_id for each in requests if begun[each.tool_call_id]),
+        used=pause.event.usage,
+        traceparent=traceparent,
+    )
+
+
+def used_before(events: Sequence[core.Envelope], run_id: str) -> dict[str, Any] | None:
+    """What a run had used when it last paused, its earlier attempts included."""
+    pauses = (each.event for each in events if isinstance(each.event, core.RunPaused))
+    used = [each.usage for each in pauses if each.run_id == run_id]
+    return used[-1] if used else None
 
 
 def in_doubt(events: Sequence[core.Envelope]) -> frozenset[str]:
     """The tool calls that were begun and never came back."""
     begun: Counter[str] = Counter()
     for each in events:
-        match each.event:
-            case core.ToolCalled(tool_call_id=id):
-                begun[id] += 1
-            case core.ToolReturned(tool_call_id=id):
-                begun[id] -= 1
-            case core.RunPaused(requests=requests):
-                # These only asked; what approved ones did since is told by their own record.
-                begun.subtract(each.tool_call_id for each in requests if begun[each.tool_call_id])
+        _count(begun, each.event)
+        if isinstance(each.event, core.RunPaused):
+            # These only asked; what approved ones did since is told by their own record.
+            for request in each.event.requests:
+                begun[request.tool_call_id] = 0
     return frozenset(id for id, count in begun.items() if count > 0)
+
+
+def _count(begun: Counter[str], event: object) -> None:
+    """Calls that are open. A provider may use an id again, and one that asked comes back later."""
+    match event:
+        case core.ToolCalled(tool_call_id=id):
+            begun[id] += 1
+        case core.ToolReturned(tool_call_id=id):
+            begun[id] = max(0, begun[id] - 1)
 
 
 def retold(events: Sequence[core.Envelope]) -> str:

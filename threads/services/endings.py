@@ -13,7 +13,7 @@ from artifacts import clock, conf, core
 from artifacts.workspace import Workspace
 from threads import models, selectors
 from threads.services import leases
-from threads.services.deeds import Resumption, in_doubt, resumption
+from threads.services.deeds import Resumption, in_doubt, resumption, used_before
 from threads.services.openings import Turn
 from threads.services.steps import Piece
 from threads.store.turns import Segment, appending, done_trying, taking, trying_again
@@ -127,6 +127,7 @@ class Leftover:
     told: frozenset[int]
     message_ids: frozenset[str]
     resumption: Resumption | None
+    usage: dict[str, Any] | None
 
     @property
     def keeps_open(self) -> frozenset[str]:
@@ -166,6 +167,7 @@ def leftover(claim: leases.Claim, thread_id: str) -> Leftover | None:
         told=selectors.told_by(row, chain),
         message_ids=frozenset(id for each in starts for id in each.message_ids),
         resumption=pause,
+        usage=used_before(events, run.public_id),
     )
 
 
@@ -193,6 +195,7 @@ def settle(claim: leases.Claim, left: Leftover, closing: Sequence[Segment]) -> N
         status="stopped" if left.verdict == "stopped" else "failed",
         reason=None if left.verdict == "stopped" else left.verdict,
         error=SENTENCES.get(left.verdict),
+        usage=left.usage,
     )
     claim.workspace.record(ended, fence=claim.fence, also=also)
 

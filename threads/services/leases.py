@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from django.db import Error, close_old_connections, connections
 
-from artifacts import conf
+from artifacts import conf, telemetry
 from artifacts.core import ArtifactrError, new_id
 from artifacts.workspace import Fence, Workspace
 
@@ -67,7 +67,8 @@ class Claim:
         of the next write will."""
         close_old_connections()
         try:
-            return self.workspace.renew_lease(self.fence, self._ttl_seconds)
+            with telemetry.untraced():
+                return self.workspace.renew_lease(self.fence, self._ttl_seconds)
         except (ArtifactrError, Error):
             log.warning("could not renew the claim on %s", self.fence.key, exc_info=True)
             return True

@@ -60,8 +60,8 @@ def next_turn(claim: leases.Claim, thread_id: str) -> Turn | None:
         return _resumed(claim, row, active)
     if row.asked_seq <= row.taken_seq or (row.not_before and row.not_before > clock.now()):
         return None
-    last = selectors.last_run(row)
-    if last is not None and last.reason == "abandoned":
+    last = selectors.last_abandoned(row)
+    if last is not None:
         return _again(claim, row, last)
     return _fresh(claim, row)
 
@@ -90,8 +90,8 @@ def is_wanted(workspace: Workspace, row: models.Thread) -> bool:
 
 
 def _fresh(claim: leases.Claim, row: models.Thread) -> Turn | None:
-    head_seq = claim.workspace.head_seq()
-    messages = _batch(selectors.unread(row, up_to_seq=head_seq))
+    standing = selectors.standing(row.pk)
+    messages = _batch(selectors.unread(standing, up_to_seq=standing.head_seq))
     if not messages:
         return None
     run_id = core.new_id("run")
@@ -101,7 +101,10 @@ def _fresh(claim: leases.Claim, row: models.Thread) -> Turn | None:
     started = core.RunStarted(
         run_id=run_id, thread_id=row.public_id, message_ids=tuple(_ids(messages))
     )
-    return _turn(claim, row, actor, started, messages=messages, from_seq=head_seq)
+    return _turn(
+        claim, row, actor, started,
+        messages=messages, from_seq=standing.head_seq, standing=standing,
+    )  # fmt: skip
 
 
 def _again(claim: leases.Claim, row: models.Thread, last: models.Run) -> Turn | None:
@@ -184,11 +187,15 @@ def _turn(
     told: frozenset[int] = frozenset(),
     retold: str = "",
     resumption: Resumption | None = None,
+    standing: selectors.Standing | None = None,
 ) -> Turn:
     remembered = selectors.remembered(row)
     workspace = claim.workspace.as_actor(actor)
     # A run that resumes has no prompt; its first request brings what changed.
-    found = None if resumption else news.changes(workspace, row, after_seq=remembered.seen_seq)
+    found = None
+    if not resumption:
+        standing = standing or selectors.standing(row.pk)
+        found = news.changes(workspace, standing, after_seq=remembered.seen_seq)
     return Turn(
         workspace=workspace.fenced(claim.fence),
         claim=claim,

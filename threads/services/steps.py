@@ -42,9 +42,11 @@ def start(turn: Turn, trace_id: str | None) -> None:
     turn.workspace.record(started, also=also)
 
 
-def record(turn: Turn, fact: AnyFact, piece: Piece) -> None:
-    """A fact of the run with the history that belongs to it."""
-    turn.workspace.record(fact, also=piece.writing(turn))
+def record(turn: Turn, fact: AnyFact, piece: Piece) -> int:
+    """A fact of the run with the history that belongs to it; its place in the log."""
+    seq = turn.workspace.record(fact, also=piece.writing(turn)).seq
+    assert seq is not None, "a fact is an event"
+    return seq
 
 
 def store(turn: Turn, piece: Piece) -> None:

@@ -7,14 +7,31 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import F, Max
+from django.db.models import F
 
 from artifacts import core
 from artifacts.extensions import Committed, Transaction
+from artifacts.workspace import database
 from threads import models, selectors
 
 MOST_BYTES = 5 * 1024 * 1024  # of one segment
+
+MARK_ASKED = """
+    UPDATE artifactr_threads_thread SET asked_seq = %s
+    WHERE workspace_id = %s AND public_id = %s AND asked_seq < %s"""
+STEERED_FROM = """
+    UPDATE artifactr_threads_run SET from_seq = %s WHERE workspace_id = %s AND public_id = %s"""
+MARK_TAKEN = """
+    UPDATE artifactr_threads_thread SET taken_seq = %s, taken_ahead = %s WHERE id = %s"""
+DONE_TRYING = "UPDATE artifactr_threads_thread SET not_before = NULL, tries = 0 WHERE id = %s"
+# The workspace is locked, so nobody else takes the number.
+APPEND = """
+    INSERT INTO artifactr_threads_historysegment (thread_id, number, run_id, data, sha256, seen_seq,
+        told, usable, reason, saved_at)
+    VALUES (%s, (SELECT COALESCE(MAX(number), 0) + 1 FROM artifactr_threads_historysegment
+        WHERE thread_id = %s), %s, %s, %s, %s, %s, %s, %s, %s)"""
 
 Write = Callable[[Transaction], None]
 
@@ -31,9 +48,7 @@ def mark_asked(tx: Transaction, committed: Committed) -> None:
     """A participant: a message by anyone but the thread's own agent wants an answer, and a run
     whose last request was answered wants to go on."""
     for thread_id, seq in asked_by(committed).items():
-        models.Thread.objects.filter(
-            workspace_id=tx.workspace_pk, public_id=thread_id, asked_seq__lt=seq
-        ).update(asked_seq=seq)
+        tx.execute(MARK_ASKED, (seq, tx.workspace_pk, thread_id, seq))
 
 
 def asked_by(committed: Committed) -> dict[str, int]:
@@ -55,9 +70,7 @@ def steering_from(run_id: str, *, seq: int) -> Write:
     """What says which messages steer a run, with the fact that starts it."""
 
     def write(tx: Transaction) -> None:
-        models.Run.objects.filter(workspace_id=tx.workspace_pk, public_id=run_id).update(
-            from_seq=seq
-        )
+        tx.execute(STEERED_FROM, (seq, tx.workspace_pk, run_id))
 
     return write
 
@@ -69,12 +82,12 @@ def taking(thread_pk: int, seqs: Iterable[int]) -> Write:
     """
 
     def mark_taken(tx: Transaction) -> None:
-        row = models.Thread.objects.get(pk=thread_pk)
-        ahead = {*json.loads(row.taken_ahead), *seqs}
+        row = selectors.standing(thread_pk)
+        ahead = {*row.taken_ahead, *seqs}
         waits = next(selectors.unread(row, also_taken=ahead), None)
-        row.taken_seq = max(row.taken_seq, row.asked_seq if waits is None else waits.seq - 1)
-        row.taken_ahead = json.dumps(sorted(seq for seq in ahead if seq > row.taken_seq))
-        row.save(update_fields=["taken_seq", "taken_ahead"])
+        taken_seq = max(row.taken_seq, row.asked_seq if waits is None else waits.seq - 1)
+        rest = json.dumps(sorted(seq for seq in ahead if seq > taken_seq))
+        tx.execute(MARK_TAKEN, (taken_seq, rest, thread_pk))
 
     return mark_taken
 
@@ -94,7 +107,7 @@ def done_trying(thread_pk: int) -> Write:
     """What forgets earlier attempts, with the fact that ends or pauses a turn for good."""
 
     def write(tx: Transaction) -> None:
-        models.Thread.objects.filter(pk=thread_pk).update(not_before=None, tries=0)
+        tx.execute(DONE_TRYING, (thread_pk,))
 
     return write
 
@@ -110,23 +123,19 @@ def appending(
     """What stores pieces of history, with the fact that they belong to; `told` are the seqs of the
     messages in them."""
 
+    def row(tx: Transaction, segment: Segment, told: Iterable[int]) -> tuple[Any, ...]:
+        return (
+            thread_pk, thread_pk, run_id, segment.data, hashlib.sha256(segment.data).hexdigest(),
+            seen_seq, json.dumps(sorted(told)), segment.reason is None, segment.reason,
+            database().moment(tx.now),
+        )  # fmt: skip
+
     def append(tx: Transaction) -> None:
-        stored = models.HistorySegment.objects.filter(thread_id=thread_pk)
-        last = stored.aggregate(last=Max("number"))["last"] or 0
-        models.HistorySegment.objects.bulk_create(
-            models.HistorySegment(
-                thread_id=thread_pk,
-                number=number,
-                run_id=run_id,
-                data=segment.data,
-                sha256=hashlib.sha256(segment.data).hexdigest(),
-                seen_seq=seen_seq,
-                told=json.dumps(sorted(told)) if number == last + 1 else "[]",
-                usable=segment.reason is None,
-                reason=segment.reason,
-                saved_at=tx.now,
-            )
-            for number, segment in enumerate(segments, start=last + 1)
+        tx.execute_all(
+            [
+                (APPEND, row(tx, each, told if place == 0 else ()))
+                for place, each in enumerate(segments)
+            ]
         )
 
     return append

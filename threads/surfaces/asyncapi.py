@@ -24,8 +24,11 @@ happens. After any drop it does the same again, so nothing is lost and nothing c
 from whom something is hidden, does not get every number.
 
 Commands go over the same socket. One that was not answered before a drop is sent again under the
-same `command_id`, and has its effect once. `live` frames are what a run produces while it goes on;
-they are not in the log, and losing them loses nothing durable.
+same `command_id`, and has its effect once. What cannot be read as a command is refused under the
+frame's `command_id`, wherever that can be read; put it before the command.
+
+`live` frames are what a run produces while it goes on; they are not in the log, and losing them
+loses nothing durable.
 
 The subprotocol `{PROTOCOL}` is accepted when offered.
 """

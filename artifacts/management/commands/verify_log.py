@@ -12,7 +12,10 @@ from artifacts.workspace import open_workspace
 
 
 class Command(BaseCommand):
-    help = "Check numbers, digests, chain, triggers, and that stored state equals the replayed log."
+    help = (
+        "Check numbers, digests, chain, triggers, that stored state equals the replayed log, and "
+        "what installed apps keep beside it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -28,7 +28,7 @@ PAST = 20
 
 
 class Conversation:
-    """A thread that is followed; `streams` says whether text is shown while it is being written."""
+    """A thread that is followed; text of any of its runs is shown while it is being written."""
 
     def __init__(self, workspace: Workspace, thread_id: str, screen: Screen) -> None:
         self.workspace, self.thread_id, self.screen = workspace, thread_id, screen
@@ -36,7 +36,6 @@ class Conversation:
         self.ended: core.RunEnded | None = None
         self.replies: list[str] = []
         self.proposals: list[Proposal] = []
-        self.streams = True
         self.changed = asyncio.Condition()
         self._said_seq = 0
         self._taken_seq = 0
@@ -250,8 +249,7 @@ class Conversation:
         if task is None:
             return
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await asyncio.wait({task})  # not the task itself: whose cancellation it was would be lost
         if self.run is not None:
             await self._show_frames(self.run.id, 0)
         self.screen.end_piece()
@@ -272,8 +270,7 @@ class Conversation:
         event = live.event
         if event.type == "part_started" and event.part_kind == "text":
             self._streamed = ""
-            if self.streams:
-                self.screen.line("assistant:", "name")
-        elif isinstance(event, TextDelta) and self.streams:
+            self.screen.line("assistant:", "name")
+        elif isinstance(event, TextDelta):
             self._streamed += event.delta
             self.screen.piece(event.delta)

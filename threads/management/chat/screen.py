@@ -21,11 +21,23 @@ DIFF_LINES = 60
 
 
 class Screen:
-    """Prints lines, and text that comes in pieces."""
+    """Prints lines, and text that comes in pieces.
 
-    def __init__(self, write: Callable[[str], object], *, colours: bool = False) -> None:
+    With a `width`, pieces are printed by whole lines: where somebody types below what is printed,
+    the two do not share a line.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        *,
+        colours: bool = False,
+        width: Callable[[], int] | None = None,
+    ) -> None:
         self._write = write
         self._colours = colours
+        self._width = width
+        self._held = ""
         self._is_midline = False
 
     def line(self, text: str = "", style: str | None = None) -> None:
@@ -36,13 +48,27 @@ class Screen:
     def piece(self, text: str) -> None:
         """A part of a text that goes on."""
         shown = plain(text)
+        if self._width is not None:
+            self._hold(shown, self._width())
+            return
         self._write(shown)
         self._is_midline = not shown.endswith("\n") if shown else self._is_midline
 
     def end_piece(self) -> None:
-        if self._is_midline:
-            self._write("\n")
-        self._is_midline = False
+        if self._held or self._is_midline:
+            self._write(f"{self._held}\n")
+        self._held, self._is_midline = "", False
+
+    def _hold(self, shown: str, width: int) -> None:
+        """Print what has become a line, and keep the rest."""
+        *lines, self._held = (self._held + shown).split("\n")
+        for line in lines:
+            self._write(f"{line}\n")
+        while len(self._held) >= width:
+            cut = self._held.rfind(" ", 1, width)
+            cut = width if cut < 0 else cut + 1
+            self._write(f"{self._held[:cut].rstrip()}\n")
+            self._held = self._held[cut:]
 
     def _styled(self, text: str, style: str | None) -> str:
         if style is None or not self._colours:
@@ -89,6 +115,8 @@ class Screen:
     def request(self, request: core.DeferredRequest) -> None:
         """What a paused run waits for, and how to answer it."""
         args = {name: value for name, value in request.args.items() if value is not None}
+        if request.metadata:
+            args.setdefault("metadata", request.metadata)
         if request.kind == "approval":
             self.line(f"May the agent use {request.tool_name}?", "ask")
             for name, value in args.items():

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from artifacts import core
 from artifacts.core.errors import ArtifactrError
@@ -16,7 +16,7 @@ from artifacts.core.errors import ArtifactrError
 from .conversation import Conversation
 from .screen import choices_of
 
-HELP = """A line is said to the agent, or answers what it asks. Besides:
+HELP = """A line is said to the agent, also while it works, or answers what it asks. Besides:
   /proposals            what waits for a decision
   /accept [N]           accept proposal N, or the newest
   /reject [N] REASON    reject it
@@ -30,8 +30,26 @@ class Leave(Exception):
     """The person goes."""
 
 
+class Interrupt(Exception):
+    """Ctrl-C was pressed where a line was expected."""
+
+
+class Typed(Protocol):
+    """Where lines come from; `waits` if a line is only read when the one before is done."""
+
+    @property
+    def waits(self) -> bool: ...
+
+    async def next(self, prompt: Callable[[], str]) -> str | None: ...
+
+
 class Lines:
-    """Lines of a pipe, read on a thread of its own: a read cannot be cancelled."""
+    """Lines of a pipe, read on a thread of its own: a read cannot be cancelled.
+
+    They were written before anything came of them, so each waits until the one before is done.
+    """
+
+    waits = True
 
     def __init__(self, source: TextIO | None = None) -> None:
         self._source = source or sys.stdin
@@ -46,32 +64,36 @@ class Lines:
 
         threading.Thread(target=read, name="lines", daemon=True).start()
 
-    async def next(self, prompt: str) -> str | None:
+    async def next(self, prompt: Callable[[], str]) -> str | None:
         return await self._lines.get()
 
 
 class Prompt:
     """A line editor; what is printed meanwhile stands above it."""
 
+    waits = False
+
     def __init__(self) -> None:
         from prompt_toolkit import PromptSession
 
         self._session: PromptSession[str] = PromptSession()
 
-    async def next(self, prompt: str) -> str | None:
+    async def next(self, prompt: Callable[[], str]) -> str | None:
         from prompt_toolkit.patch_stdout import patch_stdout
 
         try:
             with patch_stdout(raw=True):
                 return await self._session.prompt_async(prompt)
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
             return None
+        except KeyboardInterrupt:
+            raise Interrupt from None
 
 
 class Session:
     """Reads lines until the person leaves."""
 
-    def __init__(self, conversation: Conversation, lines: Lines | Prompt) -> None:
+    def __init__(self, conversation: Conversation, lines: Typed) -> None:
         self.conversation, self.screen = conversation, conversation.screen
         self._lines = lines
         self._interrupts = 0
@@ -88,22 +110,23 @@ class Session:
 
     async def run(self) -> None:
         while True:
-            self.conversation.streams = False  # a prompt and running text do not share a line
-            line = await self._lines.next(self._prompt())
-            self.conversation.streams = True
-            if line is None:
-                return
-            if not await self._entered(line.strip()):
+            try:
+                line = await self._lines.next(self._prompt)
+            except Interrupt:
+                if self.conversation.is_at_rest or not self._interrupted():
+                    return
+                continue
+            if line is None or not await self._entered(line.strip()):
                 return
 
     async def _entered(self, line: str) -> bool:
-        """Carry a line out and wait for what comes of it; whether the person stays.
+        """Carry a line out; whether the person stays.
 
         Ctrl-C stops the agent, and a second one leaves.
         """
         self._interrupts = 0
         work = asyncio.create_task(self._enter(line))
-        with _on_interrupt(lambda: self._interrupted(work)):
+        with _on_interrupt(lambda: self._interrupted() or work.cancel()):
             try:
                 await work
             except (Leave, asyncio.CancelledError):
@@ -132,7 +155,8 @@ class Session:
             await self._answer(waiting[0], line)
         else:
             await self.conversation.say(line)
-        await self.conversation.until(lambda: self.conversation.is_at_rest)
+        if self._lines.waits:
+            await self.conversation.until(lambda: self.conversation.is_at_rest)
 
     async def _answer(self, request: core.DeferredRequest, line: str) -> None:
         if request.kind == "question":
@@ -148,13 +172,14 @@ class Session:
             return
         await self.conversation.approve(request, verdict, reason.strip() or None)
 
-    def _interrupted(self, work: asyncio.Task[None]) -> None:
+    def _interrupted(self) -> bool:
+        """Stop what goes on; False where that was tried already."""
         self._interrupts += 1
         if self._interrupts > 1:
-            work.cancel()
-            return
+            return False
         self.screen.line("Stopping; Ctrl-C again leaves.", "quiet")
         self._stopping = asyncio.create_task(self.conversation.stop())
+        return True
 
     # Commands
 
@@ -214,7 +239,7 @@ class Session:
 
 
 @contextmanager
-def _on_interrupt(call: Callable[[], None]) -> Iterator[None]:
+def _on_interrupt(call: Callable[[], object]) -> Iterator[None]:
     """Ctrl-C does this inside the block; on the main thread, where signals arrive."""
     loop = asyncio.get_running_loop()
     try:

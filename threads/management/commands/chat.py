@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from argparse import ArgumentParser
-from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -30,6 +30,7 @@ from threads.models import Thread
 
 NO_REPLY, ASKS, TOO_LONG = 1, 3, 4
 GRACE_SECONDS = 60
+CANCEL_SECONDS = 1.0
 NAMED = 10
 
 
@@ -66,7 +67,9 @@ class Command(BaseCommand):
 
     async def _talk(self, workspace: Workspace, thread_id: str) -> None:
         is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        screen = Screen(_to_terminal if is_terminal else self._told, colours=is_terminal)
+        screen = (
+            Screen(_to_terminal, colours=True, width=_width) if is_terminal else Screen(self._told)
+        )
         conversation = Conversation(workspace, thread_id, screen)
         head = await conversation.open()
         title = (await in_pool(selectors.thread, workspace, thread_id)).title
@@ -118,6 +121,10 @@ def _to_terminal(text: str) -> None:
     sys.stdout.flush()
 
 
+def _width() -> int:
+    return shutil.get_terminal_size().columns
+
+
 def _opened(workspace_id: str, name: str | None) -> Workspace:
     users = get_user_model()
     try:
@@ -165,11 +172,10 @@ async def _first_of(wanted: asyncio.Task[None], other: asyncio.Task[None]) -> No
     finally:
         tasks = [wanted, other]
         for task in tasks:
-            is_over = task.done()
-            task.cancel()
-            if not is_over:
-                with suppress(asyncio.CancelledError):
-                    await task
+            # A read may lose its cancellation to what comes at the same moment.
+            while not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=CANCEL_SECONDS)
     for task in tasks:
         if not task.cancelled() and (error := task.exception()):
             raise error

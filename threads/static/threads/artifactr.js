@@ -29,6 +29,8 @@ const FINAL = {
   4404: "there is no such workspace",
 };
 const TOO_SLOW = 4429;
+/** A server or a proxy has a bound for one message, and closes without a word for which it was. */
+const TOO_BIG = 1009;
 const MS = { firstWait: 500, longestWait: 30_000, welcomeWithin: 15_000, hiddenFor: 30_000 };
 
 /** The live event after which those that a run goes on with begin again from the first one. */
@@ -73,6 +75,8 @@ class Connection {
   #hiding = 0;
   /** Commands without an answer, by id. */
   #pending = /** @type {Map<string, any>} */ (new Map());
+  /** Ids that were sent on this socket and have no answer yet, also of those nobody waits for. */
+  #asked = /** @type {Set<string>} */ (new Set());
   /** Runs to ask for again, and those heard since the last welcome. */
   #watched = /** @type {Set<string>} */ (new Set());
   #heard = /** @type {Set<string>} */ (new Set());
@@ -124,6 +128,10 @@ class Connection {
   command(command, { commandId = newId(), signal, timeout } = {}) {
     if (this.#closed) return Promise.reject(this.#closed);
     if (signal?.aborted) return Promise.reject(signal.reason);
+    if (!ID.test(commandId) || commandId.length > 128) {
+      // The answer could not name it.
+      return Promise.reject(new Refused("validation_failed", "commandId: no id of the protocol"));
+    }
     const known = this.#pending.get(commandId);
     if (known) return known.promise;
     const answered = new AbortController();
@@ -174,6 +182,7 @@ class Connection {
   #letGo() {
     clearTimeout(this.#timer);
     this.#isWelcome = false;
+    this.#asked.clear();
     if (!this.#socket) return;
     this.#socket.onopen = this.#socket.onmessage = this.#socket.onclose = null;
     this.#socket.close();
@@ -181,6 +190,7 @@ class Connection {
 
   #dropped(/** @type {number} */ code) {
     if (code in FINAL) return this.#end(code, this.#complaint || FINAL[code]);
+    if (code === TOO_BIG) this.#refuseLargest();
     this.#letGo();
     const isAtOnce = code === TOO_SLOW && this.#attempt === 0;
     // Full jitter: clients of a server that went away come back spread out.
@@ -219,7 +229,7 @@ class Connection {
     if (frame.type === "live") return this.#hear(frame);
     if (frame.type === "command_result") return this.#answered(frame);
     if (frame.type === "welcome") return this.#welcomed(frame);
-    if (frame.type === "error") return void (this.#complaint = frame.message);
+    if (frame.type === "error") return this.#complained(frame.message);
     if (frame.type !== "replay_complete") return; // of a newer server
     this.lastSeq = Math.max(this.lastSeq, frame.up_to_seq);
     this.#attempt = 0;
@@ -261,7 +271,24 @@ class Connection {
     this.#call("live *", event, run);
   }
 
+  /** A frame was not understood. It is told without an id, so only a single one can be meant. */
+  #complained(/** @type {string} */ message) {
+    this.#complaint = message;
+    if (this.#asked.size !== 1) return;
+    const [id] = this.#asked;
+    this.#asked.clear();
+    this.#pending.get(id)?.reject(new Refused("error", message));
+  }
+
+  /** Sent again and again, it would end every socket. */
+  #refuseLargest() {
+    const size = (/** @type {any} */ { frame }) => JSON.stringify(frame).length;
+    const [largest] = [...this.#pending.values()].sort((one, other) => size(other) - size(one));
+    largest?.reject(new Refused("too_large", "the command is larger than the server takes"));
+  }
+
   #answered(/** @type {any} */ { command_id: id, ok, outcome, rejection }) {
+    this.#asked.delete(id);
     const pending = this.#pending.get(id);
     const again = () => this.#pending.has(id) && this.#send(pending.frame);
     if (ok) pending?.resolve(outcome);
@@ -269,8 +296,10 @@ class Connection {
     else pending?.reject(new Refused(rejection.type, rejection.message, rejection));
   }
 
-  #send(/** @type {object} */ frame) {
-    if (this.#isWelcome) this.#socket?.send(JSON.stringify(frame));
+  #send(/** @type {{ command_id: string }} */ frame) {
+    if (!this.#isWelcome) return;
+    this.#asked.add(frame.command_id);
+    this.#socket?.send(JSON.stringify(frame));
   }
 
   #tell(/** @type {State} */ state, reason = "") {
@@ -297,4 +326,5 @@ class Connection {
   }
 }
 
+const ID = /^[^\0/\p{Surrogate}]+$/u;
 const newId = () => `cmd_${crypto.getRandomValues(new BigUint64Array(1))[0].toString(16)}`;

@@ -6,51 +6,66 @@ a thread that the host hides does not exist. Lists come oldest first.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Concat
-from pydantic import TypeAdapter
 
 from artifacts import core
-from artifacts.core.events import WORKSPACE_WIDE
 from artifacts.core.values import is_id
 from artifacts.models import Event, Lease
-from artifacts.workspace import Workspace
+from artifacts.workspace import Workspace, database
 from threads import models
+from threads.rows import THREAD_COLUMNS, as_run, as_thread
+from threads.selectors.turns import (
+    Remembered,
+    Standing,
+    created_in,
+    is_taken,
+    noted,
+    remembered,
+    segments,
+    standing,
+    told_by,
+    unread,
+)
+
+__all__ = [
+    "Remembered",
+    "Standing",
+    "created_in",
+    "is_taken",
+    "noted",
+    "remembered",
+    "segments",
+    "standing",
+    "told_by",
+    "unread",
+]
 
 M = TypeVar("M", bound=Model)
 
-THREAD_CLAIM = "thread:"  # before a thread's id in the key of its claim
+THREAD = f"""
+    SELECT {THREAD_COLUMNS} FROM artifactr_threads_thread t
+    WHERE t.workspace_id = %s AND t.public_id = %s"""
+ROW = "SELECT * FROM artifactr_threads_thread WHERE workspace_id = %s AND public_id = %s"
+ACTIVE = """
+    SELECT 1 FROM artifactr_threads_run WHERE thread_id = %s AND status IN ('running', 'paused')"""
+LAST_REASON = """
+    SELECT reason FROM artifactr_threads_run WHERE thread_id = %s ORDER BY id DESC LIMIT 1"""
 
-_pending: TypeAdapter[tuple[core.DeferredRequest, ...]] = TypeAdapter(
-    tuple[core.DeferredRequest, ...]
-)
-_answers: TypeAdapter[tuple[core.Answer, ...]] = TypeAdapter(tuple[core.Answer, ...])
+THREAD_CLAIM = "thread:"  # before a thread's id in the key of its claim
 
 
 def thread_of(row: models.Thread) -> core.Thread:
-    return core.Thread(
-        id=row.public_id,
-        title=row.title,
-        mode=row.mode,
-        focus=tuple(json.loads(row.focus)),
-        agent=row.agent,
-    )
+    return as_thread(row.public_id, row.title, row.mode, row.focus, row.agent)
 
 
 def run_of(row: models.Run) -> core.Run:
-    return core.Run(
-        id=row.public_id,
-        thread_id=row.thread.public_id,
-        status=row.status,
-        pending=_pending.validate_json(row.pending),
-        answers=_answers.validate_json(row.answers),
-        trace_ids=tuple(json.loads(row.trace_ids)),
+    return as_run(
+        row.public_id, row.thread.public_id, row.status, row.pending, row.answers, row.trace_ids
     )
 
 
@@ -58,19 +73,24 @@ def threads(
     workspace: Workspace, *, after: str | None = None, limit: int = 100
 ) -> list[core.Thread]:
     """A page of threads, oldest first, after the one with this id."""
-    return [_shown(workspace, row) for row in _page(_threads(workspace), after, limit)]
+    return [_shown(workspace, thread_of(row)) for row in _page(_threads(workspace), after, limit)]
 
 
 def thread(workspace: Workspace, thread_id: str) -> core.Thread:
-    return _shown(workspace, thread_row(workspace, thread_id))
+    hidden = _hidden_threads(workspace, "read_threads")
+    if is_id(thread_id) and thread_id not in hidden:
+        for row in database().one(THREAD, (workspace.pk, thread_id)).rows:
+            return _shown(workspace, as_thread(*row))
+    raise core.NotFound("thread", thread_id)
 
 
 def thread_row(workspace: Workspace, thread_id: str) -> models.Thread:
     """The row behind a thread, or `not_found`."""
-    row = _threads(workspace).filter(public_id=thread_id).first() if is_id(thread_id) else None
-    if row is None:
-        raise core.NotFound("thread", thread_id)
-    return row
+    hidden = _hidden_threads(workspace, "read_threads")
+    if is_id(thread_id) and thread_id not in hidden:
+        for row in models.Thread.objects.raw(ROW, [workspace.pk, thread_id]):
+            return row
+    raise core.NotFound("thread", thread_id)
 
 
 def runs(
@@ -131,93 +151,10 @@ def messages(
     return _envelopes(events.order_by("seq")[:limit])
 
 
-def unread(
-    row: models.Thread,
-    *,
-    also_taken: Collection[int] = (),
-    after_seq: int = 0,
-    up_to_seq: int | None = None,
-) -> Iterator[core.Envelope]:
-    """The messages of a thread that no turn took, oldest first. Notices are for people alone."""
-    own_agent = core.AgentActor(thread_id=row.public_id).participant
-    taken = {*json.loads(row.taken_ahead), *also_taken}
-    events = (
-        _in_thread(row)
-        .filter(type="message_posted", seq__gt=max(row.taken_seq, after_seq))
-        .exclude(actor_key=own_agent)
-        .order_by("seq")
-    )
-    if up_to_seq is not None:
-        events = events.filter(seq__lte=up_to_seq)
-    for seq, text in events.values_list("seq", "text").iterator(chunk_size=100):
-        if seq in taken:
-            continue
-        envelope = core.Envelope.model_validate_json(text)
-        if isinstance(envelope.event, core.MessagePosted) and envelope.event.kind == "message":
-            yield envelope
-
-
-def is_taken(row: models.Thread, seq: int) -> bool:
-    """Whether a turn that ended or paused took the message at this place."""
-    return seq <= row.taken_seq or seq in json.loads(row.taken_ahead)
-
-
-def created_in(row: models.Thread) -> frozenset[str]:
-    """The artifacts that were created in a thread."""
-    created = _in_thread(row).filter(type="artifact_created")
-    return frozenset(id for id in created.values_list("artifact_id", flat=True) if id)
-
-
-def noted(
-    row: models.Thread,
-    *,
-    follows: frozenset[str],
-    after_seq: int,
-    up_to_seq: int,
-    notices: bool = False,
-) -> list[core.Envelope]:
-    """The part of the log that change notes for a thread's agent are made of."""
-    changes = Q(artifact_id__in=follows) | Q(thread_id=row.public_id)
-    # What everybody is told of is what can become a note, besides notices.
-    is_noted = changes & Q(type__in=sorted(WORKSPACE_WIDE))
-    if notices:
-        is_noted |= Q(thread_id=row.public_id, type="message_posted")
-    events = Event.objects.filter(
-        is_noted, workspace_id=row.workspace_id, seq__gt=after_seq, seq__lte=up_to_seq
-    )
-    return _envelopes(events.order_by("seq"))
-
-
-def segments(row: models.Thread) -> QuerySet[models.HistorySegment]:
-    """The stored model history of a thread, oldest first, what is not usable included."""
-    return models.HistorySegment.objects.filter(thread=row).order_by("number")
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """The stored history that can be used, and how far it has told the agent what changed."""
-
-    seen_seq: int
-    pieces: tuple[tuple[str, bytes], ...]  # of which run
-
-    @property
-    def chunks(self) -> tuple[bytes, ...]:
-        return tuple(data for _, data in self.pieces)
-
-    def of_run(self, run_id: str) -> tuple[bytes, ...]:
-        return tuple(data for run, data in self.pieces if run == run_id)
-
-
-def remembered(row: models.Thread) -> Remembered:
-    found = list(segments(row).values_list("seen_seq", "run_id", "usable", "data"))
-    return Remembered(
-        seen_seq=found[-1][0] if found else 0,
-        pieces=tuple((run_id, bytes(data)) for _, run_id, usable, data in found if usable and data),
-    )
-
-
 def active_run(row: models.Thread) -> models.Run | None:
     """The one run of a thread that has not ended."""
+    if not database().one(ACTIVE, (row.pk,)).rows:  # the usual case, and quick
+        return None
     return row.runs.filter(status__in=models.Run.ACTIVE).select_related("thread").first()
 
 
@@ -239,8 +176,10 @@ def stops_asked(run_ids: Iterable[str]) -> list[tuple[int, str]]:
     return list(asked.values_list("workspace_id", "public_id"))
 
 
-def last_run(row: models.Thread) -> models.Run | None:
-    """The run of a thread that began last."""
+def last_abandoned(row: models.Thread) -> models.Run | None:
+    """The run of a thread that began last, if its process left it."""
+    if database().one(LAST_REASON, (row.pk,)).rows != [("abandoned",)]:
+        return None
     return row.runs.select_related("thread").order_by("-pk").first()
 
 
@@ -260,14 +199,6 @@ def earlier_attempts(run: models.Run) -> list[str]:
             .first()
         )
     return found
-
-
-def told_by(row: models.Thread, run_ids: Collection[str]) -> frozenset[int]:
-    """The seqs of the messages that these runs' stored history holds."""
-    lists = models.HistorySegment.objects.filter(thread=row, run_id__in=run_ids, usable=True)
-    return frozenset(
-        seq for told in lists.values_list("told", flat=True) for seq in json.loads(told)
-    )
 
 
 def used_approvals(row: models.Thread, run_id: str, *, paused_seq: int) -> frozenset[str]:
@@ -312,9 +243,8 @@ def _claims() -> QuerySet[Lease]:
     return Lease.objects.filter(workspace_id=OuterRef("workspace_id"), key=key)
 
 
-def _shown(workspace: Workspace, row: models.Thread) -> core.Thread:
+def _shown(workspace: Workspace, thread: core.Thread) -> core.Thread:
     """A thread as its reader may see it: hidden artifacts are in no focus."""
-    thread = thread_of(row)
     focus = tuple(id for id in thread.focus if id not in workspace.hidden.artifacts)
     return thread if focus == thread.focus else thread.model_copy(update={"focus": focus})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.feedback.statements import STATEMENTS
+from tests.threads.statements import STATEMENTS
 
 TESTS = Path(__file__).resolve().parents[1]
 

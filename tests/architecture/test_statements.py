@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.feedback import statements as feedback
+from tests.threads import statements as threads
 
-STATEMENTS = {**feedback.STATEMENTS}
+STATEMENTS = feedback.STATEMENTS | threads.STATEMENTS
 TESTS = Path(__file__).resolve().parents[1]
 
 

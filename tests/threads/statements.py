@@ -1,6 +1,6 @@
 """What is promised of agents and their turns, and the tests that show each promise.
 
-A test of the table keeps every name in it alive: `tests/threads/test_statements.py`.
+A test of the table keeps every name in it alive: `tests/architecture/test_statements.py`.
 """
 
 from __future__ import annotations

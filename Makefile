@@ -6,7 +6,7 @@ SHELL := bash
 
 PY := .venv/bin/python
 STAMP := .venv/.from-lock
-# Extra arguments for the tests: make test ARGS="-k proposal"
+# Extra arguments: make test ARGS="-k proposal", make demo ARGS="--port 8001"
 ARGS ?=
 # The first supported interpreter that really runs; a version manager's shim may exist and fail.
 FIND_PYTHON = for python in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do \
@@ -18,7 +18,7 @@ help: ## Show these lines
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(STAMP) ## Serve the demo on SQLite, in one process, without any key
-	@exec $(PY) manage.py demo
+	@exec $(PY) manage.py demo $(ARGS)
 
 test: $(STAMP) ## Run the suite on SQLite, then on PostgreSQL with Redis (ARGS="-k name")
 	@exec $(PY) -m tests.run $(ARGS)
@@ -45,7 +45,7 @@ lock: $(STAMP) ## Choose the newest versions that pyproject.toml admits
 	@echo 'requirements.lock written; the next target installs it'
 
 $(STAMP): requirements.lock
-	@python=$$($(FIND_PYTHON)); echo "Building .venv with $$("$$python" -V)"; \
+	@python=$$($(FIND_PYTHON)); echo "Building .venv with $$("$$python" -V); the first time this takes a minute or two"; \
 		[ -x $(PY) ] || "$$python" -m venv --clear .venv
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	@$(PY) -m pip check --disable-pip-version-check >/dev/null

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextvars
+import logging
 import os
 import threading
 import time
@@ -37,6 +38,8 @@ IDLE_SECONDS = 10.0
 # A connection that was not used for so long is asked whether it still lives.
 TRUSTED_SECONDS = 1.0
 CLOSE_SECONDS = 60.0
+
+log = logging.getLogger(__name__)
 
 _lock = threading.Lock()
 _cancelled: contextvars.ContextVar[threading.Event | None] = contextvars.ContextVar(
@@ -85,6 +88,19 @@ async def in_pool(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
         raise
 
 
+async def at_all_events(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """As `in_pool`, but done to its end however often the caller is cancelled, who then hears of it
+    after that: for what gives something back."""
+    context = contextvars.copy_context()
+    context.run(_cancelled.set, None)
+    work: Future[R] = Future()
+    _submit(_Call(work, partial(context.run, partial(function, *args, **kwargs))))
+    result = asyncio.wrap_future(work)
+    if await _to_the_end(result):
+        raise asyncio.CancelledError
+    return result.result()
+
+
 def twin(
     method: Callable[Concatenate[S, P], R],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
@@ -97,6 +113,14 @@ def twin(
     return in_thread
 
 
+def replace_dead_connections() -> None:
+    """Ask this thread's connections whether they still live, after it has waited for something;
+    one that does not is made anew."""
+    for each in connections.all(initialized_only=True):
+        if each.connection is not None and not each.in_atomic_block and not each.is_usable():
+            each.close()
+
+
 def close_pool() -> None:
     """End the pool's threads and close their connections; the next call begins a new pool."""
     global _pool
@@ -106,20 +130,32 @@ def close_pool() -> None:
         closed.close()
 
 
-async def _to_the_end(result: asyncio.Future[Any]) -> None:
-    """Wait until the thread has let go, however often the caller is cancelled meanwhile."""
+async def _to_the_end(result: asyncio.Future[Any]) -> bool:
+    """Wait until the thread has let go, however often the caller is cancelled meanwhile; whether it
+    was."""
+    was_cancelled = False
     while not result.done():
         try:
             await asyncio.wait([result])
         except asyncio.CancelledError:
-            continue
+            was_cancelled = True
     if not result.cancelled():
-        result.exception()  # nobody asks for it any more
+        result.exception()  # perhaps nobody asks for it any more
+    return was_cancelled
 
 
 def _unless_cancelled(call: Callable[[], R]) -> R:
     raise_if_cancelled()
     return call()
+
+
+def awaitable(error: BaseException) -> BaseException:
+    """An error as a coroutine can be given it: of a `StopIteration` it would never hear."""
+    if not isinstance(error, StopIteration):
+        return error
+    told = RuntimeError("a call raised StopIteration")
+    told.__cause__ = error
+    return told
 
 
 class _Call:
@@ -135,7 +171,7 @@ class _Call:
         try:
             result = self._call()
         except BaseException as error:
-            return partial(self._work.set_exception, error)
+            return partial(self._work.set_exception, awaitable(error))
         return partial(self._work.set_result, result)
 
 
@@ -181,7 +217,11 @@ class _Thread(threading.Thread):
                 each.close_at = None
             if not is_trusted:
                 each.errors_occurred = True  # so that it is asked
-            each.close_if_unusable_or_obsolete()
+            try:
+                each.close_if_unusable_or_obsolete()
+            except Exception:  # whoever waits for this thread must hear from it all the same
+                log.warning("a connection could not be closed", exc_info=True)
+                del connections[each.alias]
 
 
 class _Pool:

@@ -60,7 +60,7 @@ class LearningStory:
     def __init__(self) -> None:
         name = core.new_id("story")
         self.person = get_user_model().objects.create_user(username=name, first_name="Ana")
-        self.place = new_place(self.person, name=name)
+        self.place = new_place(self.person, name="Story of learning")
         self.workspace: Workspace = person_in(self.place, self.person)
         self.here = Local(self.workspace)
 

@@ -17,7 +17,8 @@ def check_port(port: int) -> None:
             probe.bind((HOST, port))
         except OSError as error:
             raise CommandError(
-                f"port {port} of {HOST} cannot be used ({error.strerror}); name another with --port"
+                f"port {port} of {HOST} cannot be used ({error.strerror}); "
+                f'name another with --port, or make demo ARGS="--port {port + 1}"'
             ) from error
 
 

@@ -41,7 +41,7 @@ class Story:
         self.person = get_user_model().objects.create_user(
             username=name, first_name="Ana", is_staff=True
         )
-        self.place: Row = new_place(self.person, name=name)
+        self.place: Row = new_place(self.person, name="Story of the demo")
         self.workspace: Workspace = person_in(self.place, self.person)
         self.doc_id, self.plan_id, self.thread_id = (
             core.new_id(prefix) for prefix in ("art", "art", "thr")

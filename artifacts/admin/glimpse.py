@@ -12,8 +12,12 @@ from artifacts.models import Revision
 
 START_CHARS = 600
 WORDS_CHARS = 60
-# The first of these members names the thing; a string that the cut ended is none.
-NAMED = re.compile(r'"(?:title|name|label|text|summary)":\s*("(?:[^"\\]|\\.)+(?:"|$))')
+# The first of these members names the thing, unless it is a part's; what a command wants to be the
+# data is looked into. Other strings are matched so that no bracket within them counts.
+PIECE = re.compile(
+    r'"(?:title|name|label|goal|text|summary)":\s*(?P<name>"(?:[^"\\]|\\.)+(?:"|$))'
+    r'|(?P<data>"data":\s*\{)|"(?:[^"\\]|\\.)*(?:"|$)|(?P<opens>[{\[])|(?P<closes>[}\]])'
+)
 
 
 def data_start(workspace: str, artifact_id: str) -> Subquery:
@@ -28,13 +32,25 @@ def data_start(workspace: str, artifact_id: str) -> Subquery:
 
 def glimpse(start: str | None) -> str:
     """The name an artifact gives itself, or the beginning of its text."""
-    match = NAMED.search(start or "")
-    if match is None:
-        return ""
-    text = match.group(1)
+    text = _named(start or "")
     try:
         words: str = json.loads(text if text.endswith('"') else text.rstrip("\\") + '"')
     except ValueError:  # cut in the middle of an escape
         return ""
     line = next((each.strip("# \t") for each in words.splitlines() if each.strip("# \t")), "")
     return line if len(line) <= WORDS_CHARS else line[: WORDS_CHARS - 1] + "…"
+
+
+def _named(start: str) -> str:
+    """The string that names it, as JSON; empty if the start holds none."""
+    depth = 0
+    for piece in PIECE.finditer(start):
+        if piece["name"] and depth == 1:
+            return piece["name"]
+        if piece["opens"]:
+            depth += 1
+        elif piece["closes"]:
+            depth -= 1
+        elif piece["data"] and depth > 1:
+            depth += 1
+    return '""'

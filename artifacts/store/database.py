@@ -240,7 +240,8 @@ class SQLite(Database):
         try:
             yield
         finally:
-            self.one("ROLLBACK")
+            # Also for a caller who has left: the next one would be shown this moment for ever.
+            self.connection.connection.rollback()
 
 
 _writers = WaitingLine()

@@ -81,7 +81,7 @@ def _routed(reach: Reach, row: Any, form: BulkRouteForm) -> Routed:
     about = {
         "signal_id": row.public_id,
         "url": page_of("signal", place, row.public_id),
-        "what": (row.type or "").replace("_", " "),
+        "what": kind_in_words(row),
         "workspace": row.workspace.name,
     }
     try:
@@ -98,6 +98,10 @@ def _routed(reach: Reach, row: Any, form: BulkRouteForm) -> Routed:
         evidence_url=page_of("record", place, routed.record_id),
         is_repeated=routed.duplicate,
     )
+
+
+def kind_in_words(signal: Any) -> str:
+    return (signal.type or "").replace("_", " ")
 
 
 def evidence_collections(workspace_pks: Iterable[int]) -> Mapping[str, Collection]:

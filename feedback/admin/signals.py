@@ -26,7 +26,7 @@ from feedback.services.routing import route_signal
 from learning.models import LearningSignal, RecordLink
 from learning.selectors.records import RecordInfo, find_record
 
-from .bulk import evidence_collections, route_many
+from .bulk import evidence_collections, kind_in_words, route_many
 from .chart import chart_of
 from .filters import (
     KindFilter,
@@ -89,13 +89,15 @@ class LearningSignalAdmin(WorkspaceAdmin):
     @admin.display(description="signal", ordering="type")
     def what(self, row: Any) -> SafeString:
         if not row.salt:
-            return format_html('<span class="artifactr-badge">{}</span> {}', _kind(row), "erased")
+            return format_html(
+                '<span class="artifactr-badge">{}</span> {}', kind_in_words(row), "erased"
+            )
         signal, evidence = _part(row, "signal"), _part(row, "evidence")
         said = next((text for text in evidence.values() if text), "")
         label = signal.get("label")
         return format_html(
             '<span class="artifactr-badge">{}</span>{} <span class="artifactr-under">{}</span>',
-            _kind(row),
+            kind_in_words(row),
             format_html(" {}", label) if label else "",
             f"{said[:SHOWN]}…" if len(said) > SHOWN else said,
         )
@@ -206,10 +208,6 @@ class LearningSignalAdmin(WorkspaceAdmin):
 
 def _may_route(workspace: Workspace) -> bool:
     return workspace.access is None or workspace.access.allows("route_signal")
-
-
-def _kind(row: Any) -> str:
-    return (row.type or "").replace("_", " ")
 
 
 def _part(row: Any, name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from artifacts.extensions import Transaction
+from artifacts.extensions import Statement, Transaction
 from artifacts.workspace import Database, database, write_alone
 from feedback.core.errors import ArtifactUseNotFound
 
@@ -91,18 +91,18 @@ class SignalOnUse:
     use_id: str
     _pk: int = 0
 
-    def asking(self, tx: Transaction) -> tuple[str, tuple[Any, ...]]:
+    def asking(self, tx: Transaction) -> Statement:
         """Hold the use against a purge."""
         sql = HOLD.format(key_share=KEY_SHARE[tx.connection.vendor])
         return sql, (tx.workspace_pk, self.use_id)
 
-    def found(self, rows: list[tuple[Any, ...]]) -> None:
+    def found(self, rows: Sequence[Sequence[Any]]) -> None:
         """It was purged since it was looked at, or is held now."""
         if not rows:
             raise ArtifactUseNotFound(use_id=self.use_id)
         [(self._pk,)] = rows
 
-    def writing(self, record_id: str) -> list[tuple[str, Sequence[Any]]]:
+    def writing(self, record_id: str) -> list[Statement]:
         return [(INSERT_SIGNAL, (self._pk, record_id))]
 
 

@@ -93,9 +93,22 @@ class DefinitionAdmin(WorkspaceAdmin):
         return text_diff(_as_text(older.body), _as_text(row.body))
 
 
+class _Written(yaml.SafeDumper):
+    """Texts of several lines stand as they read."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in data else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Written.add_representer(str, _Written.represent_str)
+
+
 def _as_text(body: str) -> str:
     """A definition as one would write it."""
-    text: str = yaml.safe_dump(from_json(body), sort_keys=True, allow_unicode=True, width=100)
+    text: str = yaml.dump(
+        from_json(body), Dumper=_Written, sort_keys=True, allow_unicode=True, width=100
+    )
     return text
 
 

@@ -14,6 +14,7 @@ from pydantic_core import from_json
 from artifacts.core.actors import Actor, actor_adapter
 from artifacts.core.errors import NotFound, ValidationFailed
 from artifacts.core.values import Id, Value
+from artifacts.extensions import Statement
 from artifacts.workspace import Workspace, database
 from learning import models
 from learning.core.definitions import MODELS, AnyDefinition, Collection
@@ -162,13 +163,13 @@ def collections_in_force(workspace_pk: int, names: Iterable[str]) -> dict[str, I
     return collections_of(database().one(*asking_collections(workspace_pk, names)).rows)
 
 
-def asking_collections(workspace_pk: int, names: Iterable[str]) -> tuple[str, Sequence[Any]]:
+def asking_collections(workspace_pk: int, names: Iterable[str]) -> Statement:
     """That statement, for whoever has others to send with it."""
     db = database()
     return db.spelled(COLLECTIONS), (workspace_pk, db.array(sorted(set(names))))
 
 
-def collections_of(rows: Iterable[tuple[Any, ...]]) -> dict[str, InForce]:
+def collections_of(rows: Iterable[Sequence[Any]]) -> dict[str, InForce]:
     """What its rows say."""
     found: dict[str, InForce] = {}
     for name, pk, version, body in rows:

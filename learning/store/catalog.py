@@ -12,8 +12,6 @@ from learning.models import ActiveDefinition, Definition
 
 from .rows import parts
 
-IN_ONE = 500
-
 
 @dataclass(frozen=True, slots=True)
 class NewDefinition:
@@ -50,7 +48,7 @@ def activate(tx: Transaction, rows: Iterable[Definition], package: Definition) -
     for row in rows:
         of_type.setdefault(row.type, []).append(row.name)
     for type_name, names in of_type.items():
-        for part in parts(names, IN_ONE):
+        for part in parts(names):
             ActiveDefinition.objects.filter(
                 workspace_id=tx.workspace_pk, type=type_name, name__in=part
             ).delete()
@@ -70,7 +68,7 @@ def activate(tx: Transaction, rows: Iterable[Definition], package: Definition) -
 
 def retire(tx: Transaction, active: Mapping[Key, int]) -> None:
     """Take definitions out of force, by the keys of their pointers."""
-    for part in parts(sorted(active.values()), IN_ONE):
+    for part in parts(sorted(active.values())):
         ActiveDefinition.objects.filter(workspace_id=tx.workspace_pk, pk__in=part).delete()
 
 

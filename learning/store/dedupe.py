@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from artifacts.extensions import Transaction
+from artifacts.extensions import Statement, Transaction
 from learning.core.errors import DedupeConflict
 from learning.core.records import RecordInput
 from learning.models import DedupeKey
 
-from .questions import Questions, Rows
-from .rows import Statement, among, inserting, parts
+from .questions import Questions
+from .rows import Rows, among, inserting, parts
 
-IN_ONE = 500
 KNOWN = """
     SELECT d.key, d.payload_sha256, d.record_id, d.proposal_id, r.id, r.seq, length(r.salt)
     FROM artifactr_learning_dedupekey d
@@ -48,7 +47,7 @@ class Dedupe:
     def ask(self, questions: Questions) -> None:
         """Ask which of the keys are known."""
         keys = {self._key(each) for each in self.records if each.dedupe_key is not None}
-        for part in parts(sorted(keys), IN_ONE):
+        for part in parts(sorted(keys)):
             questions.ask((KNOWN + among(part), (self.tx.workspace_pk, *part)), self._know)
 
     def fresh(self) -> list[int]:

@@ -15,7 +15,7 @@ from artifacts.core.errors import Rejection, ValidationFailed
 from artifacts.core.ids import address_id
 from artifacts.core.outcomes import Applied, Proposed
 from artifacts.core.visibility import Hidden
-from artifacts.extensions import Committed, Transaction
+from artifacts.extensions import Committed, Statement, Transaction
 from artifacts.workspace import WriteTransaction
 from learning.core.errors import RequestSchema
 from learning.core.records import MAINTAINED_VALUE, RecordInput, content_problems, kind_of
@@ -23,11 +23,10 @@ from learning.selectors.catalog import InForce, asking_collections, collections_
 
 from .citations import cite
 from .dedupe import Dedupe, Taken
-from .questions import Questions, Rows
+from .questions import Questions
 from .records import NewRecord, Places, Source, link, write
-from .rows import Statement, among, parts
+from .rows import Rows, among, parts
 
-IN_ONE = 500
 RECORD_SOURCES = """
     SELECT public_id, artifact_id, id FROM artifactr_learning_record
     WHERE workspace_id = %s AND public_id IN """
@@ -167,7 +166,7 @@ class _Batch:
 
     def _ask_cited(self, questions: Questions) -> None:
         ids = sorted({id for each in self.records for id in each.derived_from})
-        for part in parts(ids, IN_ONE):
+        for part in parts(ids):
             params = (self.tx.workspace_pk, *part)
             questions.ask((RECORD_SOURCES + among(part), params), self._take_records)
             questions.ask((REVISION_SOURCES + among(part), params), self._take_revisions)
@@ -274,7 +273,7 @@ class _Puts:
 
     def _versions(self, ids: Sequence[str]) -> dict[str, int]:
         found: dict[str, int] = {}
-        for part in parts(ids, IN_ONE):
+        for part in parts(ids):
             params = (self.tx.workspace_pk, *part)
             found.update(dict(self.tx.execute(VERSIONS + among(part), params)))
         return found

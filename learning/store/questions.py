@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from artifacts.extensions import Transaction
+from artifacts.extensions import Statement, Transaction
 
-from .rows import Statement
+from .rows import Rows
 
-Rows = list[tuple[Any, ...]]
 Take = Callable[[Rows], object]
 
 

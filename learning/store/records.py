@@ -13,18 +13,17 @@ from itertools import count
 from typing import Any
 
 from artifacts.core.ids import address_id, new_id
-from artifacts.extensions import Transaction
+from artifacts.extensions import Statement, Transaction
 from learning.core.definitions import Collection
 from learning.core.records import digest_of, field_values
 from learning.models import CurrentRecord, Record, RecordField, RecordLink
 from learning.selectors.catalog import InForce
 
-from .questions import Questions, Rows
-from .rows import Statement, among, insert, inserting, moment, parts
+from .questions import Questions
+from .rows import Rows, among, insert, inserting, moment, parts
 from .search import adding_texts, forget_texts
 
 SALT_BYTES = 16
-IN_ONE = 500
 
 RECORDS = "artifactr_learning_record"
 COLUMNS = (
@@ -205,12 +204,12 @@ def _moving_current(tx: Transaction, placed: Placed) -> list[Statement]:
     last = {_address(each): (pk, each) for pk, _, each in placed if each.key is not None}
     if not last:
         return []
-    for part in parts(sorted(last), IN_ONE):
+    for part in parts(sorted(last)):
         sql = f"SELECT record_id FROM {CURRENT} WHERE workspace_id = %s AND address_id IN "
         found = tx.execute(sql + among(part), (tx.workspace_pk, *part))
         forget_texts(tx, [pk for (pk,) in found])
     gone = [id for id, (_, each) in last.items() if each.archived]
-    for part in parts(gone, IN_ONE):
+    for part in parts(gone):
         sql = f"DELETE FROM {CURRENT} WHERE workspace_id = %s AND address_id IN {among(part)}"
         tx.execute(sql, (tx.workspace_pk, *part))
     rows = [

@@ -10,15 +10,14 @@ from typing import Any
 from django.db import connection, models
 from pydantic_core import to_json
 
-from artifacts.extensions import Transaction
+from artifacts.extensions import Statement, Transaction
 
 # Older SQLite takes 999 parameters in one statement.
 MOST_PARAMETERS = 999
+# How many ids one statement names, beside which it has few other parameters.
+IN_ONE = 500
 
 Rows = Sequence[Sequence[Any]]
-
-
-Statement = tuple[str, Sequence[Any]]
 
 
 def insert(
@@ -87,7 +86,7 @@ def among(ids: Sequence[Any]) -> str:
     return f"({', '.join(['%s'] * len(ids)) or 'NULL'})"
 
 
-def parts(rows: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+def parts(rows: Sequence[Any], size: int = IN_ONE) -> Iterator[Sequence[Any]]:
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 

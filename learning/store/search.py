@@ -11,15 +11,14 @@ from typing import Any
 from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from artifacts.extensions import Transaction
+from artifacts.extensions import Statement, Transaction
 from learning.core.records import searched_text
 from learning.models import RecordText
 
-from .rows import Statement, among, inserting, inserting_values, parts
+from .rows import among, inserting, inserting_values, parts
 
 TEXTS = RecordText._meta.db_table
 FTS = f"{TEXTS}_fts"
-IN_ONE = 500
 
 
 def install_after_migrate(*, using: str, **kwargs: Any) -> None:
@@ -57,7 +56,7 @@ def adding_texts(workspace_pk: int, texts: Sequence[tuple[int, str]]) -> list[St
 
 def forget_texts(tx: Transaction, pks: Sequence[int]) -> None:
     """Records that search finds no longer."""
-    for part in parts(pks, IN_ONE):
+    for part in parts(pks):
         if tx.connection.vendor == "sqlite":
             tx.execute(f"DELETE FROM {FTS} WHERE rowid IN {among(part)}", part)
         tx.execute(f"DELETE FROM {TEXTS} WHERE record_id IN {among(part)}", part)

@@ -90,6 +90,23 @@ def test_a_row_says_what_who_and_whether_it_is_stale(desk: Desk) -> None:
         assert told in text, told
 
 
+def test_a_thing_is_named_by_itself_and_not_by_its_parts(desk: Desk) -> None:
+    jobs = {"job1": {"title": "Find a kitchen"}, "job2": {"title": "Tell everybody"}}
+    board = CreateArtifact(kind="board", data={"goal": "Lunch {for", "jobs": jobs})
+    nameless = CreateArtifact(artifact_id="art_none", kind="board", data={"jobs": jobs})
+    for command in (board, nameless):
+        desk.door().commit(command)
+    desk.scribe().commit(ProposeChange(change=board.model_copy(update={"artifact_id": "art_new"})))
+    for page, named in (
+        (QUEUE, ["Lunch {for"]),
+        ("artifactr_artifact", ["Lunch {for", "untitled"]),
+    ):
+        text = desk.client("ana").get(reverse(f"admin:{page}_changelist")).content.decode()
+        assert "Find a kitchen" not in text
+        for name in named:
+            assert name in text
+
+
 def test_a_very_large_change_has_a_short_line(desk: Desk) -> None:
     command = CreateArtifact(kind="paper", data={"text": "word " * 100_000})
     desk.scribe().commit(ProposeChange(change=command))

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection, connections
 from django.test import override_settings
 
 from artifacts import pool
-from artifacts.pool import close_pool, in_pool
+from artifacts.pool import at_all_events, close_pool, in_pool
 from tests.support.sites import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -141,6 +141,68 @@ def test_what_a_call_raises_is_its_callers_and_the_thread_goes_on() -> None:
         return [*found, await in_pool(lambda: "on")]
 
     assert asyncio.run(go()) == ["OperationalError", "SystemExit", "on"]
+
+
+def test_a_stop_iteration_reaches_its_caller_as_an_error() -> None:
+    """A future cannot be given one: whoever awaits it would wait for ever."""
+
+    async def go() -> None:
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await asyncio.wait_for(in_pool(next, iter(())), 60)
+
+    asyncio.run(go())
+
+
+def test_a_connection_that_cannot_be_closed_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raised: list[Any] = []
+
+    def unclosable() -> Any:
+        raw, wrapper = used(), connections[connection.alias]
+
+        def fails() -> None:
+            raised.append(raw)
+            raw.close()
+            raise OperationalError("no")
+
+        wrapper.errors_occurred = True
+        monkeypatch.setattr(wrapper, "is_usable", lambda: False)
+        monkeypatch.setattr(wrapper, "close", fails)
+        return raw
+
+    async def go() -> list[Any]:
+        return [await asyncio.wait_for(in_pool(call), 60) for call in (unclosable, used)]
+
+    first, second = asyncio.run(go())
+    assert raised == [first]
+    assert second is not first
+
+
+def test_what_is_to_be_done_at_all_events_is_done_though_its_caller_leaves_again_and_again() -> (
+    None
+):
+    begun, go_on, done = threading.Event(), threading.Event(), []
+
+    def give_back() -> None:
+        begun.set()
+        assert go_on.wait(60)
+        used()
+        pool.raise_if_cancelled()
+        done.append(True)
+
+    async def go() -> None:
+        task = asyncio.create_task(at_all_events(give_back))
+        assert await asyncio.to_thread(begun.wait, 60)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+    assert done == [True]
 
 
 def test_a_closed_pool_has_made_what_was_asked_of_it() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -40,7 +39,8 @@ from tests.support.builders import (
 )
 from tests.support.cast import BEN, SYSTEM, Cast, make_workspace
 from tests.support.kinds import Board, Paper
-from tests.support.racing import Background, all_of, together
+from tests.support.racing import PATIENCE, Background, all_of, together
+from tests.support.sites import wait_until
 from tests.support.verify import assert_whole, envelopes_of, log_of
 from tests.support.writers import append_naively, append_with_accidents, in_processes
 
@@ -161,7 +161,7 @@ def test_control_numbers_taken_without_the_lock_collide(cast: Cast) -> None:
 
     def number(_: int) -> int:
         head = models.Workspace.objects.get(pk=cast.ana.pk).head_seq
-        looked.wait(30)
+        looked.wait(PATIENCE)
         return head + 1
 
     assert len(set(together(4, number))) < 4
@@ -231,7 +231,7 @@ def test_control_a_status_read_before_the_write_lets_several_decide(cast: Cast) 
 
     def decide(_: int) -> bool:
         is_open = cast.ana.proposal(proposal).status == "pending"
-        looked.wait(30)
+        looked.wait(PATIENCE)
         return is_open
 
     assert sum(together(6, decide)) > 1
@@ -294,7 +294,7 @@ def test_control_a_save_without_the_base_loses_updates(cast: Cast) -> None:
 
     def edit(number: int) -> None:
         row = models.Tenant.objects.get(pk=tenant.pk)
-        read.wait(30)
+        read.wait(PATIENCE)
         row.name += f"{number};"
         row.save()
 
@@ -317,10 +317,7 @@ def while_another_commits(workspace: Workspace, paper: str, read: Any) -> Any:
     with workspace.transaction() as tx:
         tx.commit(edit_text(paper, 1, "two", "2"))
         reading = Background(read)
-        deadline = time.monotonic() + 20
-        while not _is_someone_waiting():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(_is_someone_waiting)
     return reading.result()
 
 

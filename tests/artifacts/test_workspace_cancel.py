@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import pytest
@@ -19,15 +19,10 @@ from artifacts.pool import close_pool, in_pool
 from artifacts.workspace import aopen_workspace
 from tests.support.builders import make_artifact
 from tests.support.cast import ANA, Cast
+from tests.support.racing import PATIENCE
 from tests.support.verify import assert_whole, log_of
 
 T = TypeVar("T")
-
-
-@pytest.fixture(autouse=True)
-def _pool_ends() -> Iterator[None]:
-    yield
-    close_pool()
 
 
 class Hold:
@@ -38,10 +33,10 @@ class Hold:
 
     def __call__(self, tx: Transaction) -> None:
         self.inside.set()
-        assert self.go_on.wait(30)
+        assert self.go_on.wait(PATIENCE)
 
     async def reached(self) -> None:
-        assert await asyncio.to_thread(self.inside.wait, 30)
+        assert await asyncio.to_thread(self.inside.wait, PATIENCE)
 
 
 def run(go: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -76,14 +71,14 @@ def test_every_method_that_reaches_the_database_has_a_twin(cast: Cast) -> None:
 
 def test_no_more_threads_than_the_setting_says(cast: Cast) -> None:
     running, most = 0, 0
-    lock = threading.Lock()
+    lock, three = threading.Lock(), threading.Barrier(3)
 
     def work() -> None:
         nonlocal running, most
         with lock:
             running += 1
             most = max(most, running)
-        threading.Event().wait(0.02)
+        three.wait(PATIENCE)
         with lock:
             running -= 1
 
@@ -122,7 +117,7 @@ def test_reactions_to_what_is_durable_run_though_the_caller_has_left(cast: Cast)
 
     def first(committed: Committed) -> None:
         inside.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         reacted.append(cast.system.record(AppEvent(name="noticed")).seq)
 
     def second(committed: Committed) -> None:
@@ -164,6 +159,32 @@ def test_control_a_plain_thread_writes_for_a_caller_who_has_left(cast: Cast) -> 
 
     run(go)
     assert log_of(cast.ana) == [(1, "artifact_created")]
+
+
+def test_a_caller_who_leaves_a_check_of_the_log_leaves_no_old_moment_behind(cast: Cast) -> None:
+    """The next one on that thread would be shown the moment of the check, and could not write."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def verifier(workspace_pk: int) -> list[str]:
+        inside.set()
+        assert go_on.wait(PATIENCE)
+        return []
+
+    async def go() -> None:
+        task = asyncio.create_task(cast.ana.averify())
+        assert await asyncio.to_thread(inside.wait, PATIENCE)
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        for seq in (1, 2):
+            assert (await cast.ana.acommit(CreateArtifact(kind="paper"))).seq == seq
+            assert await cast.ana.ahead_seq() == seq
+
+    with extensions.isolated(), override_settings(ARTIFACTR={"POOL_THREADS": 1}):
+        extensions.register_verifier(verifier)
+        run(go)
 
 
 def test_work_that_has_not_begun_is_dropped(cast: Cast) -> None:
@@ -209,7 +230,7 @@ def test_callers_cancelled_at_random_leave_no_lock_and_no_broken_connection(cast
         for start in range(0, 120, 6):
             done += await asyncio.gather(*(one(start + offset) for offset in range(6)))
         # Nothing is held: the next one goes through.
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await cast.system.arecord(AppEvent(name="last"))
         return done
 

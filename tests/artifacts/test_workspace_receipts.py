@@ -25,7 +25,7 @@ from artifacts.extensions import Transaction
 from artifacts.workspace import CommandRunning, purge_receipts
 from tests.support.builders import edit_text, make_artifact
 from tests.support.cast import Cast
-from tests.support.racing import Background, together
+from tests.support.racing import PATIENCE, Background, together
 from tests.support.verify import log_of
 
 
@@ -110,13 +110,13 @@ def test_a_repeat_while_the_first_still_runs(cast: Cast) -> None:
 
     def hold(tx: Transaction) -> None:
         inside.set()
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
 
     def send(**options: Any) -> Any:
         return cast.ana.commit(CreateArtifact(kind="paper"), command_id="cmd", **options)
 
     running = Background(lambda: send(also=[hold]))
-    assert inside.wait(20)
+    assert inside.wait(PATIENCE)
     if connection.vendor == "postgresql":  # on SQLite the write lock makes it wait
         with pytest.raises(CommandRunning):
             send()

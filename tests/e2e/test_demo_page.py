@@ -38,9 +38,6 @@ APPROVAL = core.DeferredRequest(
 expect.set_options(timeout=60_000)
 
 
-# No worker: the agent's part is played by the tests.
-
-
 @pytest.fixture
 def room(place: Place, started: Callable[..., live.Server]) -> Room:
     return make_room(place, started(**QUICK))

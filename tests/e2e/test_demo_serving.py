@@ -28,7 +28,7 @@ def test_it_serves_answers_and_stops(tmp_path: Path) -> None:
                 said = [each["event"].get("content", "") for each in _events(browser)]
                 assert any(text.startswith("Noted: Add a section on pricing") for text in said)
                 page = browser.get("/admin/artifactr/proposal/")
-                assert "demo_plan" in page.text
+                assert 'Launch <span class="artifactr-badge">plan</span>' in page.text
             assert demo.stop() == 0
             assert demo.output.rstrip().endswith("Stopped.")
 

@@ -15,6 +15,7 @@ from artifacts import core
 from artifacts.models import Event, Workspace
 from tests.e2e.conftest import QUICK, Place, is_postgresql
 from tests.support import live
+from tests.support.racing import PATIENCE
 
 CREATE = {"type": "create_thread", "title": "A chat"}
 
@@ -112,12 +113,12 @@ def locked(place: Place) -> Iterator[Callable[[], None]]:
             rows = Workspace.objects.select_for_update(no_key=is_postgresql())
             rows.get(pk=place.workspace.pk)
             held.set()
-            release.wait(30)
+            release.wait(PATIENCE)
         connection.close()
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert held.wait(20)
+    assert held.wait(PATIENCE)
     try:
         yield release.set
     finally:

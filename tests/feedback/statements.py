@@ -26,7 +26,6 @@ BLOCKS = "learning/test_render_blocks.py"
 TARGET = "learning/test_render_target.py"
 PARAMETERS = "learning/test_render_parameters.py"
 RECIPE_TURNS = "feedback/test_turn_recipe.py"
-CATALOGS = "feedback/test_catalog_races.py"
 ODD = "feedback/test_breaking.py"
 BULK = "feedback/test_bulk_routing.py"
 ERASED = "feedback/test_erased_signals.py"
@@ -235,13 +234,13 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
         f"{ORDER}::test_search_finds_the_same_set_and_gives_one_order",
     ),
     "Catalogs applied at once, or beside binds, are applied whole or refused.": (
-        f"{CATALOGS}::test_one_catalog_that_many_apply_is_applied_once",
-        f"{CATALOGS}::test_of_two_bodies_of_one_version_one_is_kept_and_the_other_told_why",
-        f"{CATALOGS}::test_a_bind_beside_applies_is_of_one_version_and_its_text",
+        f"{CATALOG}::test_one_catalog_that_many_apply_is_applied_once",
+        f"{CATALOG}::test_racing_with_the_same_version_and_other_bodies_keeps_one",
+        f"{RACES}::test_a_bind_beside_applies_is_of_one_version_and_its_text",
     ),
     "A bind whose process is killed, and feedback beside a purge, leave nothing half done.": (
-        f"{CATALOGS}::test_a_bind_whose_process_is_killed_leaves_nothing_half_done",
-        f"{CATALOGS}::test_feedback_beside_a_purge_is_kept_whole_or_refused",
+        f"{RACES}::test_a_bind_whose_process_is_killed_leaves_nothing_half_done",
+        f"{PURGE}::test_feedback_beside_a_purge_is_kept_whole_or_refused",
     ),
     "Odd input is a clear refusal on every route, and stores nothing.": (
         f"{ODD}::test_an_odd_value_in_any_member_is_refused_clearly_or_kept_as_it_is",

@@ -1,25 +1,37 @@
-"""Binds beside promotions and beside each other: text, hash and heads belong to one moment."""
+"""Binds beside promotions, applies and each other: text, hash and heads belong to one moment, and a
+bind that dies leaves nothing half done."""
 
 from __future__ import annotations
 
+import signal
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
 from django.db import connection
 
+from artifacts.core import new_id
 from artifacts.core.errors import Unavailable
 from artifacts.store import alone
 from artifacts.workspace import Workspace
 from feedback.bound import BoundArtifact
 from feedback.models import ArtifactUse, UseTarget
+from feedback.services.uses import bind
+from learning.models import Record, RecordHead
+from learning.selectors.catalog import definition
 from learning.selectors.documents import document_rows
 from learning.selectors.heads import heads
 from learning.services import render as render_service
+from learning.services.records import ingest
 from learning.services.render import render_artifact
+from tests.feedback.dying import bind_and_die
 from tests.feedback.uses import ENTITY, PROMPT, bound, furnish, promote
+from tests.learning.catalogs import Catalog, apply, catalog
 from tests.support.cast import Cast, make_cast
 from tests.support.racing import PATIENCE, Background, all_of, together
+from tests.support.sites import wait_until
+from tests.support.verify import assert_whole
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KEYS = ("steps", "pitfalls", "examples")
@@ -127,6 +139,52 @@ def test_a_bind_waits_for_nobody_who_writes(cast: Cast) -> None:
     holder.result()
 
 
+def version(number: int) -> Catalog:
+    """The small catalog with this version of its prompt, whose template names it."""
+    changed = catalog()
+    changed["package"]["version"] = number
+    changed["package"]["artifacts"][0] = f"prompt@{number}"
+    prompt = changed["artifacts"][0]
+    prompt["version"] = number
+    prompt["template"] = f"v{number}\n{prompt['template']}"
+    return changed
+
+
+def hash_of(workspace: Workspace, number: int) -> str:
+    return definition(workspace, "artifact", "prompt", number).definition_hash
+
+
+def test_a_bind_beside_applies_is_of_one_version_and_its_text() -> None:
+    """Each use names the definition whose template its text came from, whole."""
+    cast = make_cast()
+    apply(cast.ana)
+    step = {"collection": "skills", "entity": ENTITY, "key": "steps", "text": "Ask."}
+    ingest(cast.ana, [step])
+    made: list[BoundArtifact] = []
+    ended = threading.Event()
+
+    def is_bound(number: int) -> bool:
+        return any(each.artifact["version"] == number for each in made)
+
+    def applying() -> None:
+        try:
+            for number in range(2, 12):
+                apply(cast.ana, version(number))
+                wait_until(partial(is_bound, number))
+        finally:
+            ended.set()
+
+    def binding() -> None:
+        while not ended.is_set():
+            made.append(bind(cast.ana, "prompt", {"entity": ENTITY}))
+
+    all_of([Background(applying), Background(binding), Background(binding)])
+    for use in made:
+        number = use.artifact["version"]
+        assert use.artifact["definition_hash"] == hash_of(cast.ana, number)
+        assert use.content.startswith("Skill:" if number == 1 else f"v{number}\n")
+
+
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's writers share no lock")
 def test_a_bind_stands_in_line_and_says_when_its_turn_never_comes(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
@@ -136,3 +194,20 @@ def test_a_bind_stands_in_line_and_says_when_its_turn_never_comes(
     with cast.ana.transaction(), pytest.raises(Unavailable):
         Background(bound, cast.ben).result()
     assert bound(cast.ben).id
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+@pytest.mark.parametrize("point", ["rendered", "add_use"])
+def test_a_bind_whose_process_is_killed_leaves_nothing_half_done(
+    cast: Cast, point: str, snapshot: bool
+) -> None:
+    """Killed before its render, or between a snapshot and its use; the same key then binds."""
+    before = Record.objects.count(), RecordHead.objects.get().seq, ArtifactUse.objects.count()
+    key = new_id("key")
+    assert bind_and_die(cast.ana.id, point, key, snapshot=snapshot) == -signal.SIGKILL
+    after = Record.objects.count(), RecordHead.objects.get().seq, ArtifactUse.objects.count()
+    assert after == before
+    use = bound(cast.ana, idempotency_key=key, snapshot=snapshot)
+    assert ArtifactUse.objects.get().public_id == use.id
+    assert (use.snapshot_id is not None) == snapshot
+    assert_whole(cast.ana)

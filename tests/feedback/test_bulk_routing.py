@@ -7,10 +7,10 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.urls import reverse
 
-from artifacts.models import ErasureGuard, Membership
+from artifacts.models import Membership
+from artifacts.store.erasure import erasure
 from feedback.admin import bulk
 from feedback.local import Local
 from learning.models import LearningSignal, Record, RecordLink
@@ -50,10 +50,8 @@ def lines(answer: Any) -> dict[str, str]:
 
 
 def erase(record_id: str) -> None:
-    with transaction.atomic():
-        guard = ErasureGuard.objects.create()
+    with erasure():
         Record.objects.filter(public_id=record_id).update(text="", content="{}", salt=b"")
-        guard.delete()
 
 
 def test_the_page_asks_for_all_of_them_and_writes_each(desk: Desk) -> None:

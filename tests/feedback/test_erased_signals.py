@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from artifacts.models import ErasureGuard
+from artifacts.store.erasure import erasure
 from artifacts.workspace import Workspace
 from feedback.local import Local
 from learning.models import LearningSignal, Record
@@ -42,12 +42,10 @@ class Erased:
 def erase(workspace: Workspace, record_id: str, empty: str) -> None:
     """What an erasure leaves: seq, ids and digest, and nothing that search or a query knows."""
     row = Record.objects.get(public_id=record_id)
-    with workspace.transaction() as tx:
-        guard = ErasureGuard.objects.create()
+    with workspace.transaction() as tx, erasure():
         forget_texts(tx, [row.pk])
         row.fields.all().delete()
         Record.objects.filter(pk=row.pk).update(text="", content=empty, salt=b"")
-        guard.delete()
 
 
 @pytest.fixture(params=["", "{}"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelRequest
 
-from artifacts import clock, core, pool
+from artifacts import clock, core
 from artifacts.models import Event
 from artifacts.workspace import Workspace, open_workspace
 from feedback.models import ArtifactUse
@@ -43,12 +42,11 @@ def told(script: Script, request: int = 0) -> str:
 
 
 @pytest.fixture
-def chat(transactional_db: None) -> Iterator[Chat]:
+def chat(transactional_db: None) -> Chat:
     workspace = make_skilled(open_workspace(make_workspace().public_id, actor=ANA))
     command = core.CreateThread(title="A chat")
     workspace.commit(command)
-    yield Chat(workspace, command.thread_id)
-    pool.close_pool()
+    return Chat(workspace, command.thread_id)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -13,18 +14,22 @@ from django.db import connections, transaction
 from django.test import override_settings
 
 from artifacts import clock, executor
+from artifacts.core.errors import Rejection
 from artifacts.workspace import Workspace
 from feedback import tasks
-from feedback.core.errors import ArtifactUseNotFound
+from feedback.core.errors import ArtifactUseExpired, ArtifactUseNotFound
 from feedback.models import ArtifactUse, UseSignal, UseTarget, UseTargetHead
 from feedback.services import expiry
 from feedback.services.expiry import purge_expired
+from feedback.services.signals import Submitted
 from feedback.services.uses import use
 from feedback.store import uses as store
+from learning.models import Record
 from learning.services.records import record
 from tests.feedback.uses import bound, furnish, promote, say
 from tests.support.cast import Cast, make_cast
 from tests.support.racing import PATIENCE, Background, all_of, together
+from tests.support.verify import assert_whole
 
 pytestmark = pytest.mark.django_db(transaction=True)
 on_postgresql = pytest.mark.skipif(
@@ -207,3 +212,31 @@ def test_binds_beside_a_purge_never_lose_what_they_run_on(cast: Cast) -> None:
         for use_id in (id for each in ids for id in each):
             assert use(cast.ana, use_id).learning_target is not None
     assert UseTargetHead.objects.count() == 3 * UseTarget.objects.count()
+
+
+def test_feedback_beside_a_purge_is_kept_whole_or_refused(cast: Cast) -> None:
+    ids = [bound(cast.ana).id for _ in range(40)]
+    before = Record.objects.count()
+
+    def run(number: int) -> list[Any]:
+        if number == 0:
+            with clock.moved(timedelta(days=91)):
+                while purge_expired():
+                    pass
+            return []
+        told: list[Any] = []
+        for id in ids[number - 1 :: 5]:
+            try:
+                told.append(say(cast.ana, id))
+            except Rejection as refused:
+                told.append(refused)
+        return told
+
+    answers = [each for told in together(6, run) for each in told]
+    kept = [each for each in answers if isinstance(each, Submitted)]
+    refused = [each for each in answers if not isinstance(each, Submitted)]
+    assert {type(each) for each in refused} <= {ArtifactUseExpired, ArtifactUseNotFound}
+    assert len(answers) == len(ids)
+    assert Record.objects.count() == before + len(kept)
+    assert UseSignal.objects.count() <= len(kept)
+    assert_whole(cast.ana)

@@ -1,4 +1,4 @@
-"""A small catalog to change one thing of: as files, or applied to a workspace."""
+"""A small catalog to change one thing of: as files, or applied to a workspace; and its values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 import yaml
 
+from artifacts import core
 from artifacts.workspace import Workspace
 from learning.services.catalog import Applied, apply_catalog
 
 Catalog = dict[str, Any]
+ENTITY = "agent:ada"
 
 BASE: Catalog = {
     "package": {
@@ -163,3 +165,12 @@ def files(catalog: Catalog) -> dict[str, str]:
 
 def apply(workspace: Workspace, changed: Catalog | None = None) -> Applied:
     return apply_catalog(workspace, files(changed or catalog()))
+
+
+def put(key: str, text: str, base: int = 0, **address: Any) -> core.PutArtifact:
+    """Write a value of Ada's skill over version `base` of it."""
+    members = {"collection": "skills", "entity": ENTITY, **address}
+    return core.PutArtifact(  # type: ignore[call-arg]
+        address=core.Address(key=key, **members),
+        kind="maintained_value", data={"text": text, "content": {}}, base_version=base,
+    )  # fmt: skip

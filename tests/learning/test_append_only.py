@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, connection, models, transaction
 
 from artifacts import guards
-from artifacts.models import ErasureGuard
+from artifacts.store.erasure import erasure
 from artifacts.workspace import Workspace
 from learning.models import (
     DedupeKey,
@@ -110,8 +110,7 @@ def test_a_head_only_rises(workspace: Workspace) -> None:
 
 def test_an_erasure_empties_what_a_record_says_and_nothing_else(workspace: Workspace) -> None:
     record = Record.objects.order_by("seq")[0]
-    with transaction.atomic():
-        guard = ErasureGuard.objects.create()
+    with erasure():
         Record.objects.filter(pk=record.pk).update(text="", content="{}", salt=b"")
         for changed in ({"entity": ""}, {"digest": b""}, {"text": "other"}):
             with pytest.raises(IntegrityError, match=REFUSED), transaction.atomic():
@@ -119,16 +118,13 @@ def test_an_erasure_empties_what_a_record_says_and_nothing_else(workspace: Works
         for model in (RecordLink, ProposalSource, Definition, DedupeKey):
             with pytest.raises(IntegrityError, match=REFUSED), transaction.atomic():
                 model._default_manager.update(**{COLUMN[model]: "0"})
-        guard.delete()
     after = Record.objects.get(pk=record.pk)
     assert (after.text, after.content, after.digest) == ("", "{}", record.digest)
 
 
 def test_a_repeat_of_an_erased_record_says_so(workspace: Workspace) -> None:
-    with transaction.atomic():
-        guard = ErasureGuard.objects.create()
+    with erasure():
         Record.objects.filter(seq=1).update(text="", content="{}", salt=b"")
-        guard.delete()
     note = {"collection": "notes", "entity": "e", "type": "note", "text": "of Ada"}
     [again] = ingest(workspace, [{**note, "content": {"about": "Ada"}, "dedupe_key": "k"}])
     assert (again.duplicate, again.erased) == (True, True)

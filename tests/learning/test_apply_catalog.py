@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -15,10 +16,11 @@ from artifacts.workspace import Workspace, open_workspace
 from learning.core.errors import ArtifactNotFound, CatalogInvalid
 from learning.models import ActiveDefinition, Definition
 from learning.selectors import catalog as selectors
-from learning.services.catalog import apply_catalog
+from learning.services.catalog import Applied, apply_catalog
 from tests.learning.catalogs import Catalog, apply, catalog, files
 from tests.support.cast import ANA, Cast, make_cast
 from tests.support.racing import together
+from tests.support.verify import assert_whole
 
 pytestmark = pytest.mark.django_db
 
@@ -214,6 +216,16 @@ def test_pages_of_definitions(cast: Cast) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_one_catalog_that_many_apply_is_applied_once(cast: Cast) -> None:
+    results = together(6, lambda number: apply(cast.ana))
+    assert all(isinstance(each, Applied) for each in results)
+    assert sorted(len(each.created) for each in results)[:-1] == [0] * 5
+    keys = list(Definition.objects.values_list("type", "name", "version"))
+    assert len(keys) == len(set(keys)) == ActiveDefinition.objects.count()
+    assert_whole(cast.ana)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_racing_versions_leave_one_in_force() -> None:
     cast = make_cast()
     apply(cast.ana)
@@ -260,3 +272,47 @@ def test_statements_do_not_grow_with_the_catalog(
         many["package"]["collections"].append(f"{name}@1")
     with django_assert_max_num_queries(20):
         apply(cast.ana, many)
+
+
+def with_views_in_a_ring(changed: Catalog) -> None:
+    changed["views"][0]["scope"]["view"] = "recent@1"
+
+
+def with_itself_to_learn_from(changed: Catalog) -> None:
+    changed["artifacts"][0]["learning"]["artifact"] = "prompt@1"
+
+
+def with_a_schema_that_refers_to_itself(changed: Catalog) -> None:
+    changed["collections"][0]["schema"] = {
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a",
+    }  # fmt: skip
+
+
+def with_too_many(changed: Catalog) -> None:
+    one = changed["collections"][2]
+    more = [{**deepcopy(one), "name": f"notes{number}"} for number in range(3_000)]
+    changed["collections"] += more
+    changed["package"]["collections"] += [f"{each['name']}@1" for each in more]
+
+
+def with_a_huge_template(changed: Catalog) -> None:
+    changed["artifacts"][0]["template"] = "{{skill}}{{history}}" + "x" * 3_000_000
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        with_views_in_a_ring,
+        with_itself_to_learn_from,
+        with_a_schema_that_refers_to_itself,
+        with_too_many,
+        with_a_huge_template,
+    ],
+)
+def test_a_catalog_that_turns_in_a_ring_or_is_huge_is_refused(cast: Cast, spoil: Any) -> None:
+    changed = catalog()
+    spoil(changed)
+    with pytest.raises(CatalogInvalid) as refused:
+        apply(cast.ana, changed)
+    assert refused.value.problems
+    assert not Definition.objects.exists()

@@ -20,7 +20,7 @@ from learning.models import ProposalSource, Record
 from learning.services.records import ingest, record
 from tests.learning.catalogs import apply
 from tests.support.builders import make_thread
-from tests.support.cast import ANA, Cast, make_cast
+from tests.support.cast import ANA, Cast
 from tests.support.desk import Desk, make_desk
 from tests.support.verify import assert_whole
 
@@ -32,13 +32,6 @@ STEP = {
     "text": "Ask first.",
     "content": {"level": 1},
 }
-
-
-@pytest.fixture
-def cast() -> Cast:
-    cast = make_cast()
-    apply(cast.ana)
-    return cast
 
 
 @pytest.fixture

@@ -19,13 +19,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 REGISTERED = kinds
 
 
-@pytest.fixture
-def cast() -> Cast:
-    cast = make_cast()
-    apply(cast.ana)
-    return cast
-
-
 def put(base: int, *, collection: str = "skills", **members: Any) -> core.PutArtifact:
     values = {"kind": "maintained_value", "data": {"text": "Ask first.", "content": {}}, **members}
     address = core.Address(collection=collection, entity="agent:ada", key="steps")

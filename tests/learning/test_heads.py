@@ -12,27 +12,11 @@ from artifacts.core import Hidden
 from artifacts.workspace import Workspace
 from learning.models import CurrentRecord, Record, RecordText
 from learning.selectors.heads import Head, heads
-from tests.learning.catalogs import apply
+from tests.learning.catalogs import ENTITY, put
 from tests.support.builders import make_artifact, make_thread
-from tests.support.cast import Cast, make_cast
+from tests.support.cast import Cast
 
 pytestmark = pytest.mark.django_db
-ENTITY = "agent:ada"
-
-
-@pytest.fixture
-def cast() -> Cast:
-    cast = make_cast()
-    apply(cast.ana)
-    return cast
-
-
-def put(key: str, text: str, base: int = 0, **address: Any) -> core.PutArtifact:
-    members = {"collection": "skills", "entity": ENTITY, **address}
-    return core.PutArtifact(  # type: ignore[call-arg]
-        address=core.Address(key=key, **members),
-        kind="maintained_value", data={"text": text, "content": {}}, base_version=base,
-    )  # fmt: skip
 
 
 def artifact_id(key: str) -> str:

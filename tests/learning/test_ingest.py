@@ -35,18 +35,11 @@ from learning.services.records import ingest, ingest_in, record
 from tests.learning.catalogs import apply, catalog
 from tests.support import kinds
 from tests.support.builders import make_artifact
-from tests.support.cast import ANA, Cast, make_cast
+from tests.support.cast import ANA, Cast
 
 pytestmark = pytest.mark.django_db
 REGISTERED = kinds
 TABLES = (Record, RecordLink, RecordText, RecordField, CurrentRecord, DedupeKey, RecordHead)
-
-
-@pytest.fixture
-def cast() -> Cast:
-    cast = make_cast()
-    apply(cast.ana)
-    return cast
 
 
 def event(**members: Any) -> dict[str, Any]:

@@ -16,20 +16,12 @@ from learning.models import DedupeKey, Record, RecordHead
 from learning.selectors.heads import heads
 from learning.services.records import Ingested, ingest
 from learning.store import records as store
-from tests.learning.catalogs import apply
-from tests.support.cast import ANA, Cast, make_cast
+from tests.support.cast import ANA, Cast
 from tests.support.racing import PATIENCE, together
 from tests.support.verify import assert_whole
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WRITERS = 6
-
-
-@pytest.fixture
-def cast() -> Cast:
-    cast = make_cast()
-    apply(cast.ana)
-    return cast
 
 
 def note(text: str, **members: Any) -> dict[str, Any]:

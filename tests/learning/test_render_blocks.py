@@ -16,28 +16,12 @@ from learning.core.render import Render
 from learning.core.render_errors import ArtifactBlock, ArtifactParameter
 from learning.services.records import ingest
 from learning.services.render import render_artifact
-from tests.learning.catalogs import Catalog, apply, catalog
+from tests.learning.catalogs import ENTITY, Catalog, apply, catalog, put
 from tests.support.builders import make_thread
-from tests.support.cast import VERA, Cast, make_cast
+from tests.support.cast import VERA, Cast
 from tests.support.wire import counted
 
 pytestmark = pytest.mark.django_db
-ENTITY = "agent:ada"
-
-
-@pytest.fixture
-def cast() -> Cast:
-    cast = make_cast()
-    apply(cast.ana)
-    return cast
-
-
-def put(key: str, text: str, base: int = 0, **address: Any) -> core.PutArtifact:
-    members = {"collection": "skills", "entity": ENTITY, **address}
-    return core.PutArtifact(  # type: ignore[call-arg]
-        address=core.Address(key=key, **members),
-        kind="maintained_value", data={"text": text, "content": {}}, base_version=base,
-    )  # fmt: skip
 
 
 def outcome(text: str, **members: Any) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
 from artifacts import extensions
 from artifacts.core import ArchiveArtifact, RespondToProposal, address_id
 from artifacts.core.errors import ConfigurationError
-from artifacts.models import ErasureGuard
+from artifacts.store.erasure import erasure
 from learning.models import Record, RecordText
 from learning.services.records import ingest
 from tests.artifacts.test_store_verify import verified
@@ -137,12 +137,10 @@ def test_tampering_is_named(cast: Cast, said: str, crime: str) -> None:
 
 def test_an_erasure_is_no_tampering(cast: Cast) -> None:
     """As it empties a record: text, content and salt, and what search knew of it."""
-    with transaction.atomic():
-        guard = ErasureGuard.objects.create()
+    with erasure():
         rows = Record.objects.filter(workspace=cast.ana.pk, seq=1)
         rows.update(text="", content="{}", salt=b"")
         RecordText.objects.filter(record__in=rows.values("pk")).delete()
-        guard.delete()
     assert_whole(cast.ana)
 
 

@@ -90,7 +90,7 @@ def follower() -> Any:
 
 
 async def caught_up(follower: Follower, head: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while follower.head < head:  # noqa: ASYNC110 - it tells nobody else
             await asyncio.sleep(0.001)
 
@@ -186,7 +186,9 @@ def test_a_read_that_fails_is_made_good_by_the_next_poll(monkeypatch: pytest.Mon
         log.append(event(1))
         log.fails = True
         followed.note_head(1)
-        await asyncio.sleep(0.01)
+        async with asyncio.timeout(60):
+            while not log.reads:  # noqa: ASYNC110 - it tells nobody else
+                await asyncio.sleep(0.001)
         assert reader.seqs == []
         log.fails = False
         followed.note_head(1)

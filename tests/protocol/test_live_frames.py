@@ -157,7 +157,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_run(
         time.sleep(0.3)
         monkeypatch.setattr(live, "store", lambda: healthy)
         run.send(PartEnded(part=5_001))
-        run.close(5)
+        run.close(60)
     # Numbers count what was lost, so a watcher knows how much that was.
     assert read(healthy)[-1] == (5_001, {"type": "part_ended", "part": 5_001})
 

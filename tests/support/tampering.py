@@ -17,13 +17,17 @@ def unguarded() -> Iterator[Any]:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET session_replication_role = replica")
-            yield cursor
-            cursor.execute("SET session_replication_role = origin")
+            try:
+                yield cursor
+            finally:
+                cursor.execute("SET session_replication_role = origin")
             return
         cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
         for (name,) in cursor.fetchall():
             cursor.execute(f"DROP TRIGGER {connection.ops.quote_name(name)}")
         cursor.execute("PRAGMA foreign_keys = OFF")
-        yield cursor
-        cursor.execute("PRAGMA foreign_keys = ON")
-    guards.install(connection)
+        try:
+            yield cursor
+        finally:
+            cursor.execute("PRAGMA foreign_keys = ON")
+            guards.install(connection)

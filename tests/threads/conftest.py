@@ -1,13 +1,13 @@
 """A workspace, its people and a thread; real commits, so that other threads see them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 
-from artifacts import core, models, pool
+from artifacts import core, models
 from artifacts.surfaces.authentication import actor_for_user
 from artifacts.workspace import Workspace, open_workspace
 from tests.support.cast import ANA, make_workspace
@@ -46,9 +46,8 @@ class Chat:
 
 
 @pytest.fixture
-def workspace(transactional_db: None) -> Iterator[Workspace]:
-    yield open_workspace(make_workspace().public_id, actor=ANA)
-    pool.close_pool()
+def workspace(transactional_db: None) -> Workspace:
+    return open_workspace(make_workspace().public_id, actor=ANA)
 
 
 @pytest.fixture
@@ -67,12 +66,11 @@ def chat(open_chat: Callable[[], Chat]) -> Chat:
 
 
 @pytest.fixture
-def ana(transactional_db: None) -> Iterator[Workspace]:
+def ana(transactional_db: None) -> Workspace:
     """A workspace of which Ana is the only member, with one chat."""
     row = make_workspace()
     user = get_user_model()._default_manager.create_user("ana", first_name="Ana")
     models.Membership.objects.create(workspace=row, user=user, role="reviewer")
     door = open_workspace(row.public_id, actor=actor_for_user(user))
     door.commit(core.CreateThread(thread_id="thr_1", title="Planning"))
-    yield door
-    pool.close_pool()
+    return door

@@ -1,6 +1,7 @@
 """A host that runs its agent itself keeps the same log and history as turns do."""
 
 import asyncio
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -21,9 +22,9 @@ from tests.threads.conftest import Chat
 from tests.threads.dying import Killed, after_the_wait, die_at_once, dies, killed
 from tests.threads.test_pauses import ASK
 from tests.threads.test_stopping import Endless
-from threads.agent import Session, load_history
+from threads.agent import Session, load_history, own
 from threads.agent.own import OwnTurn
-from threads.services import turns, watching
+from threads.services import leases, turns, watching
 
 
 def run(chat: Chat, model: FunctionModel, prompt: str, **kwargs: Any) -> Any:
@@ -148,6 +149,69 @@ def test_cancelling_it_ends_it_as_stopped(chat: Chat) -> None:
 
     Background(lambda: asyncio.run(go())).result()
     assert [each.status for each in chat.runs()] == ["stopped"]
+
+
+def assert_free(chat: Chat) -> None:
+    """Nobody holds the thread, nor a thread of this process that would renew the claim for ever."""
+    assert chat.workspace.acquire_lease(f"thread:{chat.id}", "a test", 1)
+    assert [each.name for each in threading.enumerate() if each.name.startswith("renew")] == []
+
+
+def test_a_caller_who_leaves_while_the_thread_is_claimed_leaves_no_claim(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed, go_on = threading.Event(), threading.Event()
+    start = leases.Claim.start
+
+    def started(claim: leases.Claim) -> None:
+        start(claim)
+        claimed.set()
+        assert go_on.wait(60)
+
+    async def go() -> None:
+        agent = agent_with(Script().model)
+        task = asyncio.create_task(agent.run("Wait", deps=Session.start(chat.workspace, chat.id)))
+        assert await asyncio.to_thread(claimed.wait, 60)
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    monkeypatch.setattr(leases.Claim, "start", started)
+    Background(lambda: asyncio.run(go())).result()
+    assert_free(chat)
+    assert chat.runs() == []
+
+
+def test_a_caller_who_leaves_again_while_the_run_ends_ends_it_all_the_same(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless, ending, go_on = Endless(), threading.Event(), threading.Event()
+    end = own.end
+
+    def slowly(*args: Any) -> Any:
+        ending.set()
+        assert go_on.wait(60)
+        return end(*args)
+
+    async def go() -> None:
+        agent = agent_with(Script(endless).model)
+        task = asyncio.create_task(agent.run("Wait", deps=Session.start(chat.workspace, chat.id)))
+        assert await asyncio.to_thread(endless.reached.wait, 60)
+        task.cancel()
+        assert await asyncio.to_thread(ending.wait, 60)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    monkeypatch.setattr(own, "end", slowly)
+    Background(lambda: asyncio.run(go())).result()
+    assert [each.status for each in chat.runs()] == ["stopped"]
+    assert_free(chat)
 
 
 def endless_run(chat: Chat) -> Background:

@@ -35,7 +35,7 @@ from threads.services.door import execute
 from threads.services.watching import stop_run
 
 FOLDER = Path(__file__).parent.parent / "conformance" / "turns"
-PEOPLE: dict[str, Actor] = {"ana": ANA, "ben": BEN, "bot": core.ExternalAgentActor(client_id="bot")}
+PEOPLE: dict[str, Actor] = {"ana": ANA, "ben": BEN}
 Context = RunContext[Session[Any]]
 
 
@@ -211,8 +211,6 @@ def _who(actor: Actor) -> str:
 
 
 def _fits(got: Any, wanted: Any, bound: dict[str, Any]) -> bool:
-    if isinstance(wanted, dict) and set(wanted) == {"contains"}:
-        return wanted["contains"] in str(got)
     if isinstance(wanted, dict):
         return isinstance(got, dict) and all(
             _fits(got.get(name), value, bound) for name, value in wanted.items()

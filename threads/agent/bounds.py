@@ -17,10 +17,10 @@ from pydantic_ai.messages import (
     ToolCallPart,
     ToolCallPartDelta,
 )
-from pydantic_core import to_json
 
 from artifacts import conf
 
+from .calls import as_text
 from .failures import ResponseTooLarge
 
 
@@ -60,6 +60,4 @@ def _chars(event: AgentStreamEvent) -> int:
 
 
 def _chars_of_args(args: str | dict[str, Any] | None) -> int:
-    if args is None or isinstance(args, str):
-        return len(args or "")
-    return len(to_json(args, fallback=repr))
+    return 0 if args is None else len(as_text(args))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pydantic_ai.exceptions import (
     ToolFailedError,
     ToolRetryError,
 )
-from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.messages import ToolCallPart, ToolReturn, tool_return_ta
 from pydantic_ai.tools import RunContext
 from pydantic_core import from_json, to_json
 
@@ -28,9 +29,13 @@ from artifacts.workspace import LeaseLost
 
 from . import asking
 from .agents import NeverPauses
+from .failures import ToolCrashed
 from .session import Session
 
+log = logging.getLogger(__name__)
+
 SUMMARY_CHARS = 500  # of a tool's arguments or result in the log
+NO_JSON = "The tool gave what is no JSON."
 
 Context = RunContext[Session[Any]]
 Status = Literal["ok", "error", "retry"]
@@ -64,6 +69,10 @@ class LoggedCall:
         except Exception as error:
             await self._returned(*_failure(error))
             raise
+        if not _can_be_told(result):
+            log.error("tool %s gave a %s, which is no JSON", self.call.tool_name, type(result))
+            await self._returned("error", NO_JSON, NO_JSON)
+            raise ToolCrashed(self.call.tool_name)
         await self._returned("ok", result, result)
         return result
 
@@ -124,9 +133,27 @@ def logged_id(tool_call_id: str) -> str:
 
 def summary(value: Any) -> str:
     """A few characters for people; the whole is in the model's history."""
-    text = value if isinstance(value, str) else to_json(value, fallback=repr).decode()
-    flat = " ".join(text.replace("\0", "").encode("utf-8", "replace").decode().split())
+    flat = " ".join(as_text(value).replace("\0", "").split())
     return flat if len(flat) <= SUMMARY_CHARS else flat[: SUMMARY_CHARS - 2] + " …"
+
+
+def as_text(value: Any) -> str:
+    """How a value reads, whatever it is."""
+    try:
+        text = value if isinstance(value, str) else to_json(value, fallback=repr).decode()
+    except Exception:  # nor can everything be described
+        text = f"<{type(value).__name__}>"
+    return text.encode("utf-8", "replace").decode()
+
+
+def _can_be_told(result: Any) -> bool:
+    """Whether a model can be told this, now and when it is remembered: it is JSON both ways."""
+    told = result.return_value if isinstance(result, ToolReturn) else result
+    try:
+        from_json(tool_return_ta.dump_json(told))
+    except Exception:
+        return False
+    return True
 
 
 def _is_open(session: Session[Any], tool_call_id: str) -> bool:

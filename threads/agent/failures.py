@@ -15,6 +15,7 @@ from pydantic_ai.exceptions import (
 )
 
 from artifacts.core import Rejection, Unavailable
+from artifacts.workspace import is_passing
 from threads.services.endings import Ending
 
 from .agents import AgentUnknown, NeverPauses
@@ -75,6 +76,8 @@ def explained(error: BaseException) -> tuple[str, str]:
         return "recipe_refused", f"The recipe {error.recipe} was not rendered ({error.code})."
     if isinstance(error, ModelHTTPError):
         return "model_failed", f"The model's provider answered with status {error.status_code}."
+    if isinstance(error, Exception) and is_passing(error):
+        return REASONS[Unavailable]
     for cls, reason in REASONS.items():
         if isinstance(error, cls):
             return reason

@@ -15,14 +15,14 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     repair_messages,
 )
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import from_json
 
 from artifacts.pool import in_pool
 from artifacts.workspace import Workspace
 from threads import selectors
 from threads.services.turns import MOST_BYTES, Segment
 
-from .calls import logged_id
+from .calls import as_text, logged_id
 from .failures import HistoryUnreadable
 
 IN_DOUBT = (
@@ -223,15 +223,21 @@ def _answer(calls: list[ToolCallPart], tool_call_id: str) -> bool:
 
 
 def _of_one(message: ModelMessage) -> Segment:
+    # Half a character, or a value of a tool that is no JSON: as it would read.
+    data = _data(message) or _plain(message)
+    if data is None:
+        return Segment(b"", reason="not_storable")
+    return Segment(data) if len(data) <= MOST_BYTES else Segment(b"", reason="too_large")
+
+
+def _data(message: ModelMessage) -> bytes | None:
+    """The message as JSON that can be read again; more can be written than that."""
     try:
         data = ModelMessagesTypeAdapter.dump_json([message])
-    except PydanticSerializationError:
-        # Half a character, or a value of a tool that is no JSON: as it would read.
-        plain = _plain(message)
-        if plain is None:
-            return Segment(b"", reason="not_storable")
-        data = plain
-    return Segment(data) if len(data) <= MOST_BYTES else Segment(b"", reason="too_large")
+        from_json(data)
+    except ValueError:
+        return None
+    return data
 
 
 def _plain(message: ModelMessage) -> bytes | None:
@@ -241,7 +247,7 @@ def _plain(message: ModelMessage) -> bytes | None:
     parts = [
         ToolReturnPart(
             part.tool_name,
-            to_json(part.content, fallback=repr).decode(),
+            as_text(part.content),
             part.tool_call_id,
             outcome=part.outcome,
         )
@@ -249,7 +255,4 @@ def _plain(message: ModelMessage) -> bytes | None:
         else part
         for part in message.parts
     ]
-    try:
-        return ModelMessagesTypeAdapter.dump_json([replace(message, parts=parts)])
-    except PydanticSerializationError:
-        return None
+    return _data(replace(message, parts=parts))

@@ -60,7 +60,7 @@ def instructed(hosted: Hosted, session: Session[Any]) -> Iterator[Told]:
         around = _from_source(hosted, hosted.recipe, session)
         text = around.__enter__()
     except Rejection as refused:
-        log.warning("run %s has no instructions", session.run_id, exc_info=True)
+        log.warning("run %s has no instructions: %s", session.run_id, refused)
         yield Told(refused=NoInstructions(hosted.recipe, refused.code))
         return
     except Exception as error:

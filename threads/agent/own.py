@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from pydantic_ai.tools import RunContext
 
 from artifacts import core, telemetry
 from artifacts.core.events import AnyFact
-from artifacts.pool import in_pool
+from artifacts.pool import at_all_events, in_pool
 from artifacts.workspace import LeaseLost, Workspace
 from threads.services import openings, steps, turns, watching
 from threads.services.endings import Ending
@@ -55,9 +55,10 @@ class OwnTurn:
     ) -> AgentRunResult[Any]:
         if self._attempt is not None:  # an agent that a tool runs
             return await handler()
-        held = turns.claimed(self._workspace, self.thread_id)
-        claim = await in_pool(held.__enter__)
+        held = ExitStack()
+        claimed = turns.claimed(self._workspace, self.thread_id)
         try:
+            claim = await in_pool(held.enter_context, claimed)
             if claim is None:
                 raise core.InvalidState("another turn of this thread is going on")
             await in_pool(settle, claim, self.thread_id)
@@ -70,7 +71,8 @@ class OwnTurn:
                 claim.when_lost(lambda: cutting.cancel("lost"))
                 return await self._run(ctx, self._attempt, handler)
         finally:
-            await in_pool(held.__exit__, None, None, None)
+            # A claim is renewed until it is let go, so nothing may keep it from that.
+            await at_all_events(held.close)
 
     async def _run(
         self,
@@ -101,7 +103,7 @@ class OwnTurn:
         messages: list[ModelMessage],
     ) -> None:
         used = replace(ending, usage=counted(ctx.usage))
-        await in_pool(end, attempt.turn, attempt, used, list(messages))
+        await at_all_events(end, attempt.turn, attempt, used, list(messages))
 
     async def record(self, fact: AnyFact) -> None:
         await self._going_on.record(fact)

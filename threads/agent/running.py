@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 30.0
 # What is cut short may finish its statement in flight; what takes longer is left behind.
 CUT_SECONDS = 5.0
+# Besides every `Exception`; what else there is ends the process, and the turn is taken again.
+RAISED_BY_TOOLS = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
 
 
 class Running:
@@ -122,7 +124,7 @@ class Running:
                 return pauses.ending_of(await self._output())
             except LeaseLost:
                 raise
-            except (Exception, SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
+            except (Exception, *RAISED_BY_TOOLS) as error:
                 await self.attempt.leave_tasks()
                 await tools.ended()
                 cut = self._cut()

@@ -7,12 +7,17 @@ They are daemons, so a tool that never comes back does not keep the process from
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import ParamSpec, TypeVar
 
 from django.db import connections
+
+from artifacts.pool import awaitable
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,8 +39,11 @@ class ToolThreads(Executor):
             try:
                 result = fn(*args, **kwargs)
             except BaseException as raised:
-                error = raised
-            connections.close_all()
+                error = awaitable(raised)
+            try:
+                connections.close_all()
+            except Exception:  # what the tool gave counts
+                log.warning("a tool's connection could not be closed", exc_info=True)
             if error is not None:
                 work.set_exception(error)
             else:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage
 
 from artifacts import conf, core, telemetry
+from artifacts.pool import replace_dead_connections
 from artifacts.workspace import LeaseLost, open_workspace
 from threads.services import endings, leases, openings, steps, turns, watching
 from threads.services.endings import Ending
@@ -94,6 +95,7 @@ def _ended(turn: openings.Turn, attempt: Attempt, live: RunLive) -> endings.Ende
             with watching.watched(running):
                 turn.claim.when_lost(lambda: running.cancel("lost"))
                 ending = running.wait()
+            replace_dead_connections()  # while the agent was at work, ours had nothing to do
             live.close()  # what was sent can be watched before the log says that it is over
         return end(turn, attempt, ending, list(running.messages))
 

@@ -106,7 +106,8 @@ def _check_recorder(case: Case, thread_id: str | None) -> None:
 
 def _check_size(case: Case, fact: RunFact) -> None:
     if isinstance(fact, RunPaused):
-        check_json([each.args for each in fact.requests], limits=case.limits, field="requests")
+        said = [said for each in fact.requests for said in (each.args, each.metadata)]
+        check_json(said, limits=case.limits, field="requests")
     if isinstance(fact, RunPaused | RunEnded):
         check_json(fact.usage, limits=case.limits, field="usage")
     if len(to_json(fact)) > case.limits.artifact_bytes:

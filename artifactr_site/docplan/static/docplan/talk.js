@@ -27,6 +27,7 @@ export class Talk {
   #early = null;
   /** Whether the reader is at the end, and stays there whatever comes. */
   #isAtEnd = true;
+  #height = 0;
 
   constructor(room) {
     this.#room = room;
@@ -270,6 +271,10 @@ export class Talk {
 
   #scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
+    // Told late, after something grew: it was not the reader who left, and sizes are told next.
+    const hasGrown = scrollHeight !== this.#height;
+    this.#height = scrollHeight;
+    if (this.#isAtEnd && hasGrown) return;
     this.#isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
     this.newest.hidden = this.#isAtEnd;
   }
@@ -281,7 +286,8 @@ export class Talk {
 
   #toEnd() {
     this.#isAtEnd = true;
-    this.element.scrollTop = this.element.scrollHeight;
+    this.#height = this.element.scrollHeight;
+    this.element.scrollTop = this.#height;
     this.newest.hidden = true;
   }
 }

@@ -11,6 +11,7 @@ from celery import current_app, shared_task
 from django.test import override_settings
 
 from artifacts import executor
+from tests.support.sites import wait_until
 
 ran: list[Any] = []
 started, go_on = threading.Event(), threading.Event()
@@ -49,26 +50,19 @@ def local(monkeypatch: pytest.MonkeyPatch) -> Iterator[executor.LocalExecutor]:
     with override_settings(ARTIFACTR={"EXECUTOR": "threads"}):
         yield local
     go_on.set()
-    local.stop(10)
+    local.stop(60)
     current_app.conf.beat_schedule = schedule
-
-
-def until(what: Any) -> None:
-    deadline = time.monotonic() + 10
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_task_that_would_end_its_thread_does_not(local: executor.LocalExecutor) -> None:
     executor.enqueue("tests.leave")
     executor.enqueue("tests.note", "still here")
-    until(lambda: ran == ["still here"])
+    wait_until(lambda: ran == ["still here"])
 
 
 def test_it_runs_the_task_on_another_thread(local: executor.LocalExecutor) -> None:
     executor.enqueue("tests.note", "here")
-    until(lambda: ran == ["here"])
+    wait_until(lambda: ran == ["here"])
 
 
 def test_a_failing_task_stops_nothing(
@@ -76,7 +70,7 @@ def test_a_failing_task_stops_nothing(
 ) -> None:
     executor.enqueue("tests.fail")
     executor.enqueue("tests.note", "after")
-    until(lambda: ran == ["after"])
+    wait_until(lambda: ran == ["after"])
     assert "task tests.fail failed" in caplog.text
 
 
@@ -87,7 +81,7 @@ def test_equal_calls_that_wait_are_one(local: executor.LocalExecutor) -> None:
         executor.enqueue("tests.note", "once")
     executor.enqueue("tests.note", "other")
     go_on.set()
-    until(lambda: ran == ["waited", "once", "other"])
+    wait_until(lambda: ran == ["waited", "once", "other"])
 
 
 def test_stop_waits_for_what_runs_and_drops_what_waits(local: executor.LocalExecutor) -> None:
@@ -95,7 +89,7 @@ def test_stop_waits_for_what_runs_and_drops_what_waits(local: executor.LocalExec
     assert started.wait(60)
     executor.enqueue("tests.note", "never")
     threading.Timer(0.2, go_on.set).start()
-    assert local.stop(10)
+    assert local.stop(60)
     assert ran == ["waited"]
 
 
@@ -111,7 +105,7 @@ def test_periodic_tasks_run_again_and_again(local: executor.LocalExecutor) -> No
         "b": {"task": "tests.note", "schedule": timedelta(milliseconds=20), "args": ("delta",)},
     }
     executor.start()
-    until(lambda: ran.count("seconds") > 2 and ran.count("delta") > 2)
+    wait_until(lambda: ran.count("seconds") > 2 and ran.count("delta") > 2)
 
 
 def test_a_delayed_call_comes_after_a_while_and_equal_ones_are_one(
@@ -121,10 +115,10 @@ def test_a_delayed_call_comes_after_a_while_and_equal_ones_are_one(
     for _ in range(3):
         executor.enqueue("tests.note", "later", delay_seconds=0.3)
     executor.enqueue("tests.note", "now")
-    until(lambda: ran == ["now", "later"])
+    wait_until(lambda: ran == ["now", "later"])
     assert time.monotonic() - begun >= 0.3
     executor.enqueue("tests.note", "end")
-    until(lambda: ran == ["now", "later", "end"])
+    wait_until(lambda: ran == ["now", "later", "end"])
 
 
 def test_what_runs_long_is_cut_short_as_it_stops(

@@ -165,6 +165,7 @@ def test_a_model_that_can_be_used_is_no_matter(name: str | None, settings: Any) 
     assert check_model() == []
 
 
+@pytest.mark.django_db  # Django's own checks ask the database what it can do
 def test_the_check_is_registered() -> None:
     with naming(default="agent_that_asks"):
         assert "artifactr.E020" in [each.id for each in checks.run_checks()]

@@ -20,7 +20,7 @@ from feedback.services import uses
 from feedback.services.routing import Route, route_signal
 from learning.services.catalog import apply_catalog, files_of_package
 
-from .seed import new_place, person_in
+from .seed import let_reviewer_in, new_place, person_in
 from .story import NotAsTold, expect
 
 PACKAGE, RECIPE, AGENT = "skills", "daily_agent_prompt", "agent:ada"
@@ -62,6 +62,7 @@ class LearningStory:
         self.person = get_user_model().objects.create_user(username=name, first_name="Ana")
         self.place = new_place(self.person, name="Story of learning")
         self.workspace: Workspace = person_in(self.place, self.person)
+        let_reviewer_in(self.place)
         self.here = Local(self.workspace)
 
     def tell(self) -> Iterator[Table]:

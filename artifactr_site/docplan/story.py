@@ -23,7 +23,7 @@ from artifacts.workspace import Workspace, open_workspace
 from threads import selectors
 
 from .artifact_types import Doc, Plan
-from .seed import new_place, person_in
+from .seed import let_reviewer_in, new_place, person_in
 
 REQUEST = "Add a section on pricing"
 TURN_SECONDS = 60
@@ -43,6 +43,7 @@ class Story:
         )
         self.place: Row = new_place(self.person, name="Story of the demo")
         self.workspace: Workspace = person_in(self.place, self.person)
+        let_reviewer_in(self.place)
         self.doc_id, self.plan_id, self.thread_id = (
             core.new_id(prefix) for prefix in ("art", "art", "thr")
         )

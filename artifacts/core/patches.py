@@ -54,6 +54,9 @@ __all__ = [
     "summarize_patch",
 ]
 
+# The members by which an object calls itself, the first that it has, and so many characters of it.
+NAMES = ("title", "name", "label")
+NAME_CHARS = 60
 _VERBS = {"add": "added", "remove": "removed", "replace": "changed"}
 
 
@@ -139,7 +142,7 @@ def _phrases(patch: JsonPatch, patching: Patching, *, limits: Limits) -> Iterato
                 yield f"copied {_place(op.from_)} to {_place(op.path)}"
             case _:
                 verb = "changed" if _sets_anew(op, patching, limits=limits) else _VERBS[op.op]
-                yield f"{verb} {_place(op.path)}"
+                yield f"{verb} {_place(op.path)}{_named(getattr(op, 'value', None))}"
 
 
 def _sets_anew(op: Op, patching: Patching, *, limits: Limits) -> bool:
@@ -165,6 +168,14 @@ def _joined(phrases: list[str], most: int) -> str:
             return _shortened(f"{text}; and {left} more", most)
         text = longer
     return text
+
+
+def _named(value: Any) -> str:
+    """What an object calls itself: its place is often an id, which tells people nothing."""
+    names = (value.get(each) for each in NAMES) if isinstance(value, dict) else ()
+    name = next((each for each in names if isinstance(each, str) and each.strip()), "")
+    line = _shortened(_printable(" ".join(name[: NAME_CHARS * 2].split())), NAME_CHARS)
+    return f" “{line}”" if line else ""
 
 
 def _place(path: str) -> str:

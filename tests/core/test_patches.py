@@ -171,6 +171,20 @@ def test_anchored_edit_replaces_exactly_one_occurrence_or_fails(
         (ops({"op": "add", "path": "/a/0", "value": 1}), {"a": [0]}, "added /a/0"),
         (ops({"op": "replace", "path": "", "value": 1}), 0, "changed the whole value"),
         (ops({"op": "add", "path": "/a\nb", "value": 1}), {}, "added /a\ufffdb"),
+        (
+            ops(
+                {"op": "add", "path": "/tasks/t1", "value": {"title": " Write\n it ", "name": "x"}}
+            ),
+            {"tasks": {}},
+            "added /tasks/t1 “Write it”",
+        ),
+        (
+            ops(
+                {"op": "replace", "path": "/a", "value": {"title": 7, "name": "\ud800" + "x" * 99}}
+            ),
+            {"a": 0},
+            "changed /a “\ufffd" + "x" * 58 + "…”",
+        ),
         (ops(), {}, "changed nothing"),
         (edits(("a", "b")), None, "edited text"),
         (edits(("a", "b"), ("c", "d"), field="/notes"), None, "edited /notes in 2 places"),

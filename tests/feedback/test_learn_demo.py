@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
+from artifactr_site.docplan.seed import USERNAME, WORKSPACE_ID, seed
+from artifacts.models import Membership
 from tests.support import sites
 
 KINDS = ["thumbs_down", "correction", "evaluation", "task_success"]
@@ -77,3 +80,12 @@ def test_a_host_that_refuses_a_step_is_exit_code_1(transactional_db: None) -> No
     ):
         call_command("learn_demo")
     assert refused.value.returncode == 1
+
+
+def test_whoever_signs_in_to_the_demo_may_make_evidence_there(transactional_db: None) -> None:
+    seed()
+    call_command("learn_demo", stdout=StringIO())
+    (joined,) = Membership.objects.filter(user__username=USERNAME).exclude(
+        workspace__public_id=WORKSPACE_ID
+    )
+    assert joined.role == "reviewer"

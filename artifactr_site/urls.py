@@ -6,6 +6,9 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from artifactr_site.health import healthz
 
+admin.site.site_header = admin.site.site_title = "artifactr"
+admin.site.index_title = "Review desk"
+
 urlpatterns = [
     path("", include("artifactr_site.docplan.urls")),
     path("admin/", admin.site.urls),

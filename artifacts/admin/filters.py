@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,12 +56,16 @@ class ProposerFilter(ColumnFilter):
     parameter_name = column = "proposer_key"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Each participant under a name it has used."""
+        """Each participant under a name it has used, told apart by id where names are equal."""
         rows = model_admin.get_queryset(request).order_by(self.column)
         found = rows.values_list(self.column).annotate(named=Min("proposed_by"))[:CHOICES]
+        named = {key: display_name(actor_adapter.validate_json(actor)) for key, actor in found}
+        kinds = {key: key.partition(":") for key in named}
+        often = Counter((named[key], kinds[key][0]) for key in named)
         return [
-            (key, f"{display_name(actor_adapter.validate_json(actor))} ({key.partition(':')[0]})")
-            for key, actor in found
+            (key, f"{name} ({kind})" if often[name, kind] == 1 else f"{name} ({kind} {id})")
+            for key, name in named.items()
+            for kind, _, id in [kinds[key]]
         ]
 
 

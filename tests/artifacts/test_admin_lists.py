@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from artifacts import models
 from artifacts.core import (
+    AgentActor,
     CreateArtifact,
     CreateThread,
     ProposeChange,
@@ -87,6 +88,19 @@ def test_a_row_says_what_who_and_whether_it_is_stale(desk: Desk) -> None:
         "Launch &lt;b&gt;plan&lt;/b&gt;", "edited text", "scribe for Ben",
         "made on version 1, now at 2", f'title="{THREAD}"', "Review queue", "scribe (agent)",
     ):  # fmt: skip
+        assert told in text, told
+
+
+def test_proposers_of_one_name_are_told_apart(desk: Desk) -> None:
+    paper = make_artifact(desk.door(), Paper(text="one two three"))
+    propose(desk, paper, "one")
+    propose(desk, paper, "two", by="ben")
+    for thread_id in ("thr_x", "thr_y"):
+        desk.door().commit(CreateThread(thread_id=thread_id, title="Another"))
+        other = desk.door().as_actor(AgentActor(thread_id=thread_id, name="helper"))
+        other.commit(ProposeChange(change=edit_text(paper, 1, "three", thread_id)))
+    text = desk.client("ana").get(reverse(f"admin:{QUEUE}_changelist")).content.decode()
+    for told in ("scribe (agent)", "Ben (user)", "helper (agent thr_x)", "helper (agent thr_y)"):
         assert told in text, told
 
 

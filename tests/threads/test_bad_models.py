@@ -178,7 +178,8 @@ def test_a_stream_that_never_ends_costs_a_turn_and_no_memory(chat: Chat) -> None
             await asyncio.sleep(0)
 
     chat.post("Go")
-    with hosting(agent_with(FunctionModel(stream_function=words)), REQUEST_SECONDS=1):
+    model, by_time_alone = FunctionModel(stream_function=words), 10**12
+    with hosting(agent_with(model), REQUEST_SECONDS=1, RESPONSE_CHARS=by_time_alone):
         chat.run_turn()
     (ended,) = chat.events(core.RunEnded)
     assert (ended.status, ended.reason) == ("failed", "model_timeout")

@@ -78,7 +78,7 @@ def test_the_queue_tells_what_is_new_and_what_was_just_decided(
         expect(note).to_contain_text("1 new proposal.")
         elsewhere(lambda: propose(desk, "prp_third", "two", "2"))
         expect(note).to_contain_text("2 new proposals.")
-        expect(page).to_have_title("(2) Review queue | Django site admin")
+        expect(page).to_have_title("(2) Review queue | artifactr")
         elsewhere(lambda: respond(desk, "mia", "prp_first", "reject"))
         row = page.locator("#result_list tbody tr")
         expect(row).to_contain_text("rejected")

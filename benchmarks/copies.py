@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from artifacts.extensions import Statement
 from benchmarks import floors
 
 RECORDS = "artifactr_learning_record"
@@ -14,8 +15,6 @@ TABLES = (RECORDS, "artifactr_learning_recordfield", "artifactr_learning_recordt
 FTS = "artifactr_learning_recordtext_fts"
 AT = "2030-01-01 00:00:00"
 FIELD_COLUMNS = ("record_id", "workspace_id", "collection", "name", "seq", "text")
-
-Statement = tuple[str, Sequence[Any]]
 
 
 @contextmanager

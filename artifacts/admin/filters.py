@@ -59,13 +59,14 @@ class ProposerFilter(ColumnFilter):
         """Each participant under a name it has used, told apart by id where names are equal."""
         rows = model_admin.get_queryset(request).order_by(self.column)
         found = rows.values_list(self.column).annotate(named=Min("proposed_by"))[:CHOICES]
-        named = {key: display_name(actor_adapter.validate_json(actor)) for key, actor in found}
-        kinds = {key: key.partition(":") for key in named}
-        often = Counter((named[key], kinds[key][0]) for key in named)
+        named = [
+            (key, display_name(actor_adapter.validate_json(actor)), *key.partition(":")[::2])
+            for key, actor in found
+        ]
+        often = Counter((name, kind) for _, name, kind, _ in named)
         return [
             (key, f"{name} ({kind})" if often[name, kind] == 1 else f"{name} ({kind} {id})")
-            for key, name in named.items()
-            for kind, _, id in [kinds[key]]
+            for key, name, kind, id in named
         ]
 
 

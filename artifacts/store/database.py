@@ -21,11 +21,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .. import clock
 from ..core.errors import ConfigurationError, Unavailable
+from ..extensions import Statement
 from ..models import Workspace
 from ..pool import raise_if_cancelled
 from .waiting_line import WaitingLine
 
-Statement = tuple[str, Sequence[Any]]
 LOCK_TIMEOUT = "10s"
 WRITER_SECONDS = 20.0  # as long as SQLite itself is told to wait
 BUSY = "the database is busy or away; try again"

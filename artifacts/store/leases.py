@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ..core.errors import InvalidState
-from .database import Database, Statement, database
+from ..extensions import Statement
+from .database import Database, database
 
 TAKE = """
     UPDATE artifactr_lease SET holder = %s, token = token + 1, expires_at = {now}

@@ -14,9 +14,9 @@ from pydantic_core import from_json
 from ..core.actors import actor_adapter
 from ..core.patches import patch_adapter
 from ..core.state import Group, Needs, Revision, Stored, revision_key
-from ..extensions import OneStatement, Transaction
+from ..extensions import OneStatement, Statement, Transaction
 from ..rows import PROPOSAL_COLUMNS, as_address, as_proposal
-from .database import Database, Statement
+from .database import Database
 
 ABSENT: Mapping[str, Any] = {"messages": False, "open_proposals": 0}
 

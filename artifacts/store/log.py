@@ -15,8 +15,8 @@ from ..core.actors import Actor
 from ..core.events import AnyKnownEvent
 from ..core.ids import new_id
 from ..core.visibility import SEPARATOR, mentions
-from ..extensions import StoredEvent
-from .database import Database, Statement
+from ..extensions import Statement, StoredEvent
+from .database import Database
 
 SALT_BYTES = 16
 

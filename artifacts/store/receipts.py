@@ -18,7 +18,8 @@ from .. import clock
 from ..core.actors import Actor
 from ..core.errors import NotFound, Rejection, Unavailable, ValidationFailed
 from ..core.outcomes import AnyOutcome, outcome_adapter
-from .database import Statement, database
+from ..extensions import Statement
+from .database import database
 
 SELECT = """
     SELECT body_sha256, result, last_seq FROM artifactr_commandreceipt

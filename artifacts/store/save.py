@@ -16,7 +16,8 @@ from ..core.commands import Decision
 from ..core.events import ProposalResolved
 from ..core.ids import new_id
 from ..core.state import CommitResult, Group, Proposal, Revision, Stored
-from .database import Database, Statement
+from ..extensions import Statement
+from .database import Database
 from .load import Seen
 from .log import SALT_BYTES, Place, digest_of, json_text
 

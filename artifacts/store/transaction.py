@@ -23,9 +23,17 @@ from ..core.ids import new_id
 from ..core.limits import Limits
 from ..core.outcomes import AnyOutcome
 from ..core.state import CommitResult, Needs, State, merged
-from ..extensions import REGISTRABLE, Committed, Item, OneStatement, Participant, StoredEvent
+from ..extensions import (
+    REGISTRABLE,
+    Committed,
+    Item,
+    OneStatement,
+    Participant,
+    Statement,
+    StoredEvent,
+)
 from . import leases, load, log, receipts
-from .database import Database, Result, Statement, as_moment
+from .database import Database, Result, as_moment
 from .load import Query, Seen
 from .receipts import Done, Sender
 from .save import Saving
